@@ -44,17 +44,10 @@ def test_drops_and_logs_links_beyond_the_text(write, caplog):
     assert "1 of 3 pairs lack words on a side" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("text", "settings", "message"),
-    [
-        ("0-0\n1-0\n", {}, "alignments of 2 pairs, but the text has 3"),
-        ("0-0\n\n1-zero\n", {}, "line 3, column 1: '1-zero' is not a link"),
-        ("0-0\n\n1-0\n", {"format": "wpt"}, "line 1: .*expected a sentence number"),
-        ("the old house\n", {}, "no known alignment format"),
-    ],
-)
-def test_rejects_files_that_do_not_match_the_text(write, text, settings, message):
-    with pytest.raises(DataError, match=message):
-        Pharaoh(links=write(text), **settings).fit(PAIRS)
+def test_rejects_files_that_do_not_match_the_text(write):
+    with pytest.raises(DataError, match="alignments of 2 pairs, but the text has 3"):
+        Pharaoh(links=write("0-0\n1-0\n")).fit(PAIRS)
+    with pytest.raises(DataError, match="no known alignment format"):
+        Pharaoh(links=write("the old house\n")).fit(PAIRS)
     with pytest.raises(SettingsError, match="set `links`"):
         Pharaoh().fit(PAIRS)
