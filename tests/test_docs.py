@@ -123,6 +123,14 @@ def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "runs/swahili/model/README.md").is_file()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["evaluate", "compare", "unsupervised"])
+def test_the_tutorial_on_scores_runs(name, tmp_path, monkeypatch, capsys):
+    steps = {"steps=40": "steps=4", "steps=60": "steps=4"}
+    run(DOCS / f"tutorials/{name}.ipynb", monkeypatch, tmp_path, **steps)
+    assert re.search(r" \d+\.\d", capsys.readouterr().out)
+
+
 COMMANDS = [
     (path, *found)
     for path in [DOCS.parent / "README.md", *MARKDOWN, *NOTEBOOKS]
