@@ -64,6 +64,21 @@ def mine(target, tmp_path):
     return replace(target, recipe=change_recipe(target.recipe, more))
 
 
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        (None, r"recipe\.json: missing, although the run is finished"),
+        ("{", "restore it from a copy"),
+    ],
+)
+def test_a_run_without_a_readable_recipe_says_what_to_do(tmp_path, recipe, message):
+    (tmp_path / "run.json").write_text('{"finished": "now"}')
+    if recipe is not None:
+        (tmp_path / "recipe.json").write_text(recipe)
+    with pytest.raises(RunError, match=message):
+        evaluate.target_of(str(tmp_path))
+
+
 @pytest.mark.parametrize("name", ["dev.en", "test.de"])
 @pytest.mark.parametrize("more", [{}, {"decontaminate": "true", "tuning.select": "last"}])
 def test_changed_files_are_scored_again(mine, made, tmp_path, name, more):

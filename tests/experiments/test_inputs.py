@@ -121,3 +121,17 @@ def test_a_missing_dictionary_of_the_plot_is_only_noted(root, tmp_path):
     missing = missing_inputs(asked)
     assert (missing.training, missing.evaluation) == ([], [])
     assert pretrain(asked, tmp_path / "run").is_dir()
+
+
+def test_groups_with_the_same_pair_are_told_apart(root):
+    sides = ["parallel/train.{pair}.{source}", "parallel/train.{pair}.{target}"]
+    group = {"pairs": ["en-de"], "train": sides}
+    objectives = {"tlm": {"corpora": ["en-de"]}, "weam": {"corpora": ["second:en-de"]}}
+    asked = recipe(root, corpora={"first": group, "second": group}, objectives=objectives)
+    annotations = [asked.annotations(name) for name in asked.named_corpora]
+    assert annotations == [frozenset(), frozenset({"links"})]
+    (root / "parallel/train.en-de.links").unlink()
+    assert [message.split(":")[0] for message in missing_inputs(asked).training] == ["align.links"]
+    held_out = {"pairs": ["en-de"], "dev": sides}
+    with pytest.raises(SettingsError, match=r"tlm.corpora: no parallel corpus 'en-de'.*second:en-"):
+        recipe(root, corpora={"first": held_out, "second": group}, objectives=objectives)

@@ -17,6 +17,7 @@ from interlace.core.json_files import checked, json_record, read_json
 from interlace.core.markup import markdown_text
 from interlace.data.cache import DIGEST
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
+from interlace.experiments.run import Run
 from interlace.models.families import LANGUAGES_KEY
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
 from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run, read_scores
@@ -57,14 +58,7 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     from huggingface_hub import ModelCard
 
     about = checked(about, _Trained, str(into / RUN))
-    recipe = Recipe.read(
-        read_json(
-            into / RECIPE,
-            dict[str, Any],
-            {},
-        ),
-        RECIPE,
-    )
+    recipe = Recipe.read(Run(into).stored_recipe or {}, RECIPE)
     config = read_json(into / "model" / "config.json", dict[str, Any])
     content = {
         "name": plain(recipe.name),

@@ -114,9 +114,9 @@ def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
                     for path in group.files(split, corpus, root):
                         if not is_hub(path):
                             must_exist(path)
-        for corpus in group.trained:
-            if "-" in corpus and recipe.annotations(label, corpus):
-                _check_aligner(aligner_of(recipe, corpus, root), messages)
+    for name, (label, corpus) in recipe.named_corpora.items():
+        if recipe.corpora[label].train and recipe.annotations(name):
+            _check_aligner(aligner_of(recipe, corpus, root), messages)
     for name in recipe.objectives:
         with _noting(messages):
             check_dictionary(recipe, name, root)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -100,6 +100,13 @@ class ObjectiveEntry(EntrySettings):
         "can read; monolingual objectives read both sides of parallel text only if there is no other.",
     )
     settings: dict[str, Any] = Field({}, description="Settings of the objective.")
+
+
+class CorpusOfGroup(NamedTuple):
+    """A corpus of a recipe: the name of its group, and its language or pair, such as `en-de`."""
+
+    group: str
+    corpus: str
 
 
 class Recipe(Settings):
@@ -200,22 +207,23 @@ class Recipe(Settings):
         entry = self.objectives[name]
         reads_pairs = self.objective(name).reads is Pairs
         readable: list[str] = []
-        for label, group in self.corpora.items():
-            if not group.train or (reads_pairs and not group.pairs):
+        for corpus_name, (group, corpus) in self.named_corpora.items():
+            is_pair = "-" in corpus
+            if not self.corpora[group].train or (reads_pairs and not is_pair):
                 continue
-            readable += [label, *group.trained]
-            if not reads_pairs:
-                readable += [f"{pair}:{side}" for pair in group.pairs for side in pair.split("-")]
+            readable += [group, corpus_name]
+            if is_pair and not reads_pairs:
+                readable += [f"{corpus_name}:{side}" for side in corpus.split("-")]
         if not readable and reads_pairs and self.corpora:
             raise SettingsError(
                 f"objectives.{name} reads sentence pairs, but the recipe has none: add a group with pairs = [..] "
                 "to [corpora]"
             )
-        for corpus in entry.corpora:
-            if corpus not in readable:
+        for wanted in entry.corpora:
+            if wanted not in readable:
                 kind = "parallel corpus" if reads_pairs else "corpus"
                 raise SettingsError(
-                    f"objectives.{name}.corpora: no {kind} {corpus!r}{did_you_mean(corpus, readable)}"
+                    f"objectives.{name}.corpora: no {kind} {wanted!r}{did_you_mean(wanted, readable)}"
                 )
 
     def _check_translation(self) -> None:
@@ -236,14 +244,27 @@ class Recipe(Settings):
             {"name": name, **self.objectives[name].settings}, f"objectives.{name}"
         )
 
-    def annotations(self, group: str, corpus: str) -> frozenset[str]:
-        """Return what the objectives that read a training corpus need: of `links`, `phrases`, `known` and `text`."""
+    @property
+    def named_corpora(self) -> dict[str, CorpusOfGroup]:
+        """The corpora by name: `de` or `en-de`, or `GROUP:en-de` where a group before has text of that name."""
+        named: dict[str, CorpusOfGroup] = {}
+        for group, settings in self.corpora.items():
+            for corpus in (*settings.languages, *settings.pairs):
+                name = corpus
+                if corpus in named:
+                    name = f"{group}:{corpus}"
+                named[name] = CorpusOfGroup(group, corpus)
+        return named
+
+    def annotations(self, corpus_name: str) -> frozenset[str]:
+        """Return what objectives need to know of a training corpus: of `links`, `phrases`, `known` and `text`."""
+        group, corpus = self.named_corpora[corpus_name]
         annotations: frozenset[str] = frozenset()
+        if "-" not in corpus:
+            return annotations
         for name, entry in self.objectives.items():
-            names_it = group in entry.corpora or corpus in entry.corpora
-            if names_it or not entry.corpora:
-                needs = self.objective(name).needs
-                annotations |= needs - {"lexicon"}
+            if not entry.corpora or {group, corpus_name} & {*entry.corpora}:
+                annotations |= self.objective(name).needs - {"lexicon"}
         return annotations
 
     @property

@@ -64,7 +64,8 @@ class Run:
     @property
     def stored_recipe(self) -> dict[str, Any] | None:
         """The content of `recipe.json`; None if the folder is not a run's."""
-        return read_json(self.folder / RECIPE, dict[str, Any], None)
+        remedy = "restore it from a copy, or train in another folder"
+        return read_json(self.folder / RECIPE, dict[str, Any], None, remedy=remedy, error=RunError)
 
     def finished_recipe(self) -> Recipe | None:
         """Return the recipe of a finished run; None if the folder is not a run's.
@@ -74,8 +75,13 @@ class Run:
             SettingsError: the recipe names entries of plugins that are not loaded.
         """
         stored = self.stored_recipe
-        if stored is None:
+        if stored is None and not self.is_finished:
             return None
+        if stored is None:
+            raise RunError(
+                f"{self.folder / RECIPE}: missing, although the run is finished; restore it, or name the model alone, "
+                f"{self.model_folder}"
+            )
         if not self.is_finished:
             raise RunError(
                 f"{self.folder}: this run is not finished; resume it with `interlace pretrain`"

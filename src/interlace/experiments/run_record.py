@@ -74,7 +74,7 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
                 "left_out": built.meta["notes"],
                 "files": [_file_record(path) for path in paths],
             }
-            if split == "train" and workspace.annotations(name):
+            if split == "train" and recipe.annotations(name):
                 row["aligner"] = (recipe.align or AlignSettings()).name
             rows.append(row)
     return rows

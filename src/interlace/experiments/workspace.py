@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from interlace.core.data_root import Root
 from interlace.data.artifacts import Artifact, in_order
@@ -15,24 +15,17 @@ from interlace.data.vocab import Vocab
 from interlace.experiments.alignments import CorpusAlignments, aligner_of
 from interlace.experiments.data_root import data_root
 from interlace.experiments.phrases import CorpusPhrases, phrase_rules
-from interlace.experiments.recipe import Recipe
+from interlace.experiments.recipe import CorpusOfGroup, Recipe
 from interlace.experiments.texts import RecipeTexts
 from interlace.experiments.vocabulary import vocabulary_of
 
 log = logging.getLogger(__name__)
 
 
-class CorpusOfGroup(NamedTuple):
-    """A corpus of a recipe: the name of its group, and its language or pair, such as `en-de`."""
-
-    group: str
-    corpus: str
-
-
 class Workspace:
     """The prepared data of a recipe: text, vocabulary, corpora, word alignments and phrases.
 
-    Corpora are named `de` or `en-de`, or `GROUP:en-de` where a group before has text of that name.
+    Corpora are named as in `Recipe.named_corpora`.
 
     Errors of files are raised where the data are first needed: a DataError that names the file and the place.
     """
@@ -60,14 +53,7 @@ class Workspace:
     @cached_property
     def names(self) -> dict[str, CorpusOfGroup]:
         """The corpora by name."""
-        names: dict[str, CorpusOfGroup] = {}
-        for group, settings in self.recipe.corpora.items():
-            for corpus in (*settings.languages, *settings.pairs):
-                name = corpus
-                if corpus in names:
-                    name = f"{group}:{corpus}"
-                names[name] = CorpusOfGroup(group, corpus)
-        return names
+        return self.recipe.named_corpora
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -102,13 +88,6 @@ class Workspace:
         """Return the lines and words of a parallel training corpus."""
         return StoredPairs(self.text(name))
 
-    def annotations(self, name: str) -> frozenset[str]:
-        """Return what objectives need to know of a training corpus: of `links`, `phrases`, `known` and `text`."""
-        group, corpus = self.names[name]
-        if "-" in corpus:
-            return self.recipe.annotations(group, name)
-        return frozenset()
-
     def artifacts(self) -> list[Artifact[Any]]:
         """Return everything that training reads, each after what it needs."""
         artifacts: list[Artifact[Any]] = []
@@ -116,7 +95,7 @@ class Workspace:
             for name in self._names_in(split):
                 artifacts.append(self.corpus(name, split))
         for name in self._names_in("train"):
-            annotations = self.annotations(name)
+            annotations = self.recipe.annotations(name)
             if annotations & {"phrases", "known"}:
                 artifacts.append(self.phrases(name))
             elif annotations:
@@ -139,7 +118,7 @@ class Workspace:
         corpora: dict[str, AnyCorpus] = {}
         for name in self._names_in("train"):
             corpus = self.corpus(name).get()
-            if isinstance(corpus, ParallelCorpus) and self.annotations(name):
+            if isinstance(corpus, ParallelCorpus) and self.recipe.annotations(name):
                 corpus = self._annotated(name, corpus)
             corpora[name] = corpus
         return corpora
@@ -155,7 +134,7 @@ class Workspace:
         return {**self.train, **sides_of(self.train)}
 
     def _annotated(self, name: str, corpus: ParallelCorpus) -> ParallelCorpus:
-        annotations = self.annotations(name)
+        annotations = self.recipe.annotations(name)
         alignments = self.alignments(name).get()
         if not alignments.counts["links"]:
             log.warning(

@@ -14,6 +14,7 @@ from interlace.core.files import file_lock, user_path
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.experiments.recipe import Recipe, resolve_task
+from interlace.experiments.run import differences
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
@@ -89,23 +90,23 @@ class StudyFolder:
         }
         write_json(self.cell(cell.name) / CELL, {**about, **vars(state)})
 
-    def begin(self, cell: GridCell) -> CellState:
-        """Write the settings of a cell into its folder and mark it as running.
-
-        Raise RunError if pre-training began with other settings. With other evaluation settings, it is evaluated again.
-        """
-        from interlace.experiments.run import differences
-
+    def changes(self, cell: GridCell) -> list[str]:
+        """Return how the settings of a cell differ from those that its pre-training began with."""
         folder = self.cell(cell.name)
         state = self.state(cell)
         has_results = (folder / RUN).exists() or (folder / SCORES).exists()
         is_begun = has_results or any((folder / "checkpoints").glob("*"))
-        if is_begun and state.training and state.training != cell.training:
-            changes = "; ".join(differences(state.training, cell.training)[:3])
-            raise RunError(
-                f"{folder}: began with other settings ({changes}); remove it to run the cell again, or choose another "
-                "folder for the study"
-            )
+        if is_begun and state.training:
+            return differences(state.training, cell.training)
+        return []
+
+    def begin(self, cell: GridCell) -> CellState:
+        """Write the settings of a cell into its folder and mark it as running.
+
+        With other evaluation settings, it is evaluated again.
+        """
+        folder = self.cell(cell.name)
+        state = self.state(cell)
         folder.mkdir(parents=True, exist_ok=True)
         is_same = state.training == cell.training
         if not (is_same and (folder / RECIPE).exists()):  # a run resumes with its own recipe

@@ -22,7 +22,7 @@ from interlace.core.files import file_lock, open_no_link
 from interlace.core.json_files import read_json, write_json
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
-from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
+from interlace.experiments.studies.folder import CELLS, LOG, STUDY, TRAINING, StudyFolder
 from interlace.training.run_folder import EVALUATION, check_folder
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ def run_study(
 
 
 def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> None:
-    """Raise one SettingsError for all cells that lack files."""
+    """Raise one SettingsError for all cells that lack files, or began with other settings."""
     faults = missing_of_cells(unfinished, study_folder)
     if faults:
         lines = [f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items()]
@@ -113,17 +113,26 @@ def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> 
 def missing_of_cells(
     cells: Sequence[GridCell], study_folder: StudyFolder | None
 ) -> dict[str, list[str]]:
-    """Return a message for each file or checkpoint that cells need and that is missing, with the systems.
+    """Return a message for each reason that cells cannot run, with the systems: missing files, changed settings.
 
     Names of the hub are models. study_folder: where some cells may be trained already; None: nowhere.
     """
     faults: dict[str, list[str]] = {}
     for cell in cells:
         model = cell.model or ""
-        is_trained = study_folder is not None and study_folder.is_trained(cell.name)
+        changes: list[str] = []
+        is_trained = False
+        if study_folder is not None:
+            changes = study_folder.changes(cell)
+            is_trained = study_folder.is_trained(cell.name)
         trains = not model and not is_trained
         missing = missing_inputs(cell.recipe, cell.tasks, training=trains)
         messages = [*missing.training, *missing.evaluation]
+        if changes:
+            messages.append(
+                f"began with other settings ({'; '.join(changes[:3])}); remove its folders in {CELLS}/, or "
+                "choose another folder for the study"
+            )
         if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
             messages.insert(0, f"{model}: no such checkpoint")
         for message in messages:
