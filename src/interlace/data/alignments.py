@@ -377,7 +377,9 @@ class PhraseTableColumns:
         phrases = index.find(words, spans)
         is_known = phrases >= 0
         best = self.best[side][phrases[is_known]]
-        translations, numbers = np.unique(self.entries[best, 1 - side], return_inverse=True)
+        # numpy sorts 32 bits fastest; small tables are stored in fewer
+        translated = self.entries[best, 1 - side].astype(np.int32)
+        translations, numbers = np.unique(translated, return_inverse=True)
         lines = running_text(self.phrases[1 - side].take(translations), other_types)
         return KnownPhrases(
             select_links(spans, is_known),
