@@ -54,11 +54,17 @@ def test_an_artifact_is_built_once_from_what_it_needs(text):
     assert (first.is_built, second.is_built) == (True, False)
 
 
-def test_a_change_of_an_input_builds_again(text):
+def test_a_change_of_an_input_builds_again_and_the_log_says_which(text, caplog):
+    caplog.set_level("INFO", "interlace")
     assert Copy(text).get() == "one"
     text.write_text("another")
     assert Copy(text).get() == "another"
     assert Copy(text, "new: ").get() == "new: another"
+    assert caplog.messages == [
+        "building a copy",
+        "building a copy (changed: source)",
+        "building a copy (changed: prefix)",
+    ]
 
 
 def test_artifacts_are_ordered_by_their_needs(text):

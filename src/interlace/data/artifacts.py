@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from interlace.data.cache import cached, folder_of
+from interlace.data.cache import cached, changes_since, folder_of
 
 T = TypeVar("T")
 
@@ -77,7 +77,11 @@ class Artifact(ABC, Generic[T]):
         return folder_of(self.kind, self.key)
 
     def _build_and_log(self, folder: Path) -> None:
-        log.info("building %s", self)
+        changed_entries = changes_since(self.kind, str(self), self.key)
+        if changed_entries:
+            log.info("building %s (changed: %s)", self, ", ".join(changed_entries))
+        else:
+            log.info("building %s", self)
         self.build(folder)
 
 

@@ -33,6 +33,7 @@ FORMAT = 6  # of cached data; raise it to rebuild everything
 KEY = "key.json"
 DIGEST = "BLAKE2b, 128 bit"  # of files
 DIGESTS = "digests"  # the folder of the hashes of files
+_LATEST = "latest"  # the folder of the keys that were built last, by kind and name
 
 
 def cache_folder() -> Path:
@@ -131,6 +132,23 @@ def _text_of(kind: str, key: Mapping[str, Any]) -> str:
         ensure_ascii=False,
         indent=1,
     )
+
+
+def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
+    """Return the entries of a key that differ from those of the last entry that was built under this name.
+
+    The key is remembered for the next call. Empty if there was no entry of this name.
+    """
+    path = cache_folder() / _LATEST / kind / f"{_hash(name)}.json"
+    current = json.loads(_text_of(kind, key))
+    latest: dict[str, Any] = {}
+    with suppress(OSError, DataError):  # damaged
+        latest = read_json(path, dict[str, Any], {})
+    with suppress(OSError), atomic(path) as partial:  # a cache may be read-only
+        partial.write_text(json.dumps(current), encoding="utf-8")
+    if not latest:
+        return []
+    return [entry for entry in {**latest, **current} if latest.get(entry) != current.get(entry)]
 
 
 @cache
