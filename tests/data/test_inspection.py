@@ -3,11 +3,13 @@
 import gzip
 import re
 
+import numpy as np
 import pytest
 
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
 from interlace.data.inspection import Inspector
+from interlace.data.shifts import find_shift
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
 
@@ -104,3 +106,43 @@ def test_files_that_are_not_text_are_unreadable(tmp_path, data, name, about):
     (finding,) = report.findings
     assert (report.failed, finding.what) == (True, "unreadable")
     assert re.search(about, finding.about)
+
+
+@pytest.mark.parametrize(("lost", "side"), [(1, "de"), (3, "de"), (2, "en")])
+@pytest.mark.parametrize("place", [0, 250, 440])
+def test_a_shift_between_the_sides_is_found_where_it_begins(look, lost, side, place):
+    lengths = np.random.default_rng(0).integers(10, 200, 500)
+    noise = np.random.default_rng(1).integers(-5, 6, 500)
+    files = {}
+    for name, widths in (("a.en", lengths), ("a.de", lengths + noise)):
+        files[name] = [f"{row} ".ljust(width, "x") for row, width in enumerate(widths)]
+    assert "shifted sides" not in look(files)[1]
+    del files[f"a.{side}"][place : place + lost]
+    _, of_files = look(files)  # the numbers of lines differ
+    _, of_rows = look({name: lines[: 500 - lost] for name, lines in files.items()})
+    direction = "above" if side == "de" else "below"
+    for findings, name in ((of_files, r"a\.en:(\d+)"), (of_rows, r"line (\d+)")):
+        finding = findings["shifted sides"]
+        first, last = map(int, re.findall(name, finding.about))
+        assert abs(first - 1 - place) <= 10
+        assert last > 490 - lost
+        assert finding.count == last - first + 1
+        assert re.search(rf"{lost} lines? {direction}", finding.about)
+
+
+def test_a_shift_that_ends_is_found_with_its_end():
+    lengths = np.random.default_rng(0).integers(10, 200, 1000)
+    noisy = lengths + np.random.default_rng(1).integers(-5, 6, 1000)
+    shift = find_shift(np.delete(lengths, 700), np.delete(noisy, 300))
+    assert (shift.first, shift.end, shift.offset) == (
+        pytest.approx(300, abs=3),
+        pytest.approx(700, abs=3),
+        -1,
+    )
+    assert find_shift(lengths, noisy) is None
+    assert find_shift(lengths, np.random.default_rng(2).permutation(noisy)) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 400])
+def test_equal_or_few_lengths_are_not_shifted(count):
+    assert find_shift(np.full(count, 7), np.full(count, 9)) is None

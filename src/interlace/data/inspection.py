@@ -1,12 +1,14 @@
 """Inspection of text before training: errors of its reader, such as its encoding, and faulty rows, with examples.
 
-Text is read once, in chunks: memory holds a chunk, and eight bytes per line to find duplicates.
+Text is read once, in chunks: memory holds a chunk, eight bytes per line to find duplicates and as many to find shifts,
+and at the end some 70 bytes per pair for these.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,17 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
+from interlace.core.ragged import IntArray
 from interlace.data.filters import Chunk, Filter, Keep, characters, chunk_of, on_all_sides, sides
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script, expected_scripts
 from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, Level, RowNames
+from interlace.data.shifts import find_shift
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
+from interlace.text.lines import read_lines
 
 Observer = Callable[[Text, RowNames], None]  # called with every side of every chunk
 
@@ -77,11 +82,29 @@ class Inspector:
                 rows.add(split_chunk)
                 self.progress(name, rows.count, 0)
         except DataError as error:
-            report.findings.append(Finding("error", "unreadable", 1, 1, str(error)))
+            report.findings.append(
+                Finding(
+                    "error",
+                    "unreadable",
+                    1,
+                    1,
+                    str(error),
+                )
+            )
+            if reader.by_line and len(languages) == 2:
+                report.findings += _shifts_of_files(paths)
             return report
         if not rows.words.total():
             about = "nothing is left to train on"
-            report.findings.append(Finding("error", "no words", rows.count, rows.count, about))
+            report.findings.append(
+                Finding(
+                    "error",
+                    "no words",
+                    rows.count,
+                    rows.count,
+                    about,
+                )
+            )
         report.facts.update(rows.facts())
         report.findings += rows.findings()
         return report
@@ -131,6 +154,8 @@ class _Rows:
         self.count = 0
         self.words: Counter[str] = Counter()  # by language
         self._characters: Counter[str] = Counter()
+        # characters of each line of pairs, by side and chunk
+        self._lengths: list[list[IntArray]] = [[], []]
         self._languages = languages
         self._names = names
         self._rules = rules
@@ -140,9 +165,12 @@ class _Rows:
         """Add the rows of a chunk; every filter is applied separately, to rows with a word on every side."""
         if not self._measures:
             self._measures = list(self._choose(chunk))
-        for text in sides(chunk):
-            self.words[text.language] += len(text.words.flat)
-            self._characters[text.language] += int(characters(text).sum())
+        for side, text in enumerate(sides(chunk)):
+            lengths = characters(text)
+            self.words[text.language] += int(text.words.lengths.sum())
+            self._characters[text.language] += int(lengths.sum())
+            if len(self._languages) == 2:
+                self._lengths[side].append(lengths)
         not_empty = on_all_sides(chunk, lambda text: text.words.lengths > 0)
         filtered = chunk.where(not_empty)
         for measure in self._measures:
@@ -167,6 +195,13 @@ class _Rows:
         for measure in self._measures:
             if measure.dropped:
                 yield measure.finding(self.count)
+        if self._lengths[0]:
+            source_lengths, target_lengths = map(np.concatenate, self._lengths)
+            yield from _shift_findings(
+                source_lengths,
+                target_lengths,
+                self._names,
+            )
 
     def _choose(self, chunk: Chunk) -> Iterator[_Measure]:
         """Yield the measures that apply to these languages, with the user's settings or the defaults."""
@@ -193,6 +228,40 @@ def _typical_ratio(pairs: TextPairs) -> float:
     source_words = int(pairs.source.words.lengths.sum())
     target_words = int(pairs.target.words.lengths.sum())
     return max(round(max(target_words, 1) / max(source_words, 1), 2), 0.01)
+
+
+def _shifts_of_files(paths: Sequence[Path]) -> Iterator[Finding]:
+    """Yield a finding for each pair of line-aligned files that are shifted, if they can be read."""
+    half = len(paths) // 2
+    for source, target in zip(paths[:half], paths[half:], strict=True):
+        with suppress(DataError):
+            source_lengths = np.fromiter(map(len, read_lines(source)), np.int64)
+            target_lengths = np.fromiter(map(len, read_lines(target)), np.int64)
+            yield from _shift_findings(
+                source_lengths,
+                target_lengths,
+                RowNames(f"{source.name}:"),
+            )
+
+
+def _shift_findings(source: IntArray, target: IntArray, names: RowNames) -> Iterator[Finding]:
+    """Yield a finding if the sides are shifted, by the characters of their lines."""
+    shift = find_shift(source, target)
+    if shift is None:
+        return
+    lines = "line" if abs(shift.offset) == 1 else "lines"
+    direction = "below" if shift.offset > 0 else "above"
+    about = (
+        f"from about {names(shift.first)} to {names(shift.end - 1)} the sources fit the targets {abs(shift.offset)} "
+        f"{lines} {direction}; is a line lost, or split in two, on one side?"
+    )
+    yield Finding(
+        "warning",
+        "shifted sides",
+        shift.end - shift.first,
+        len(source),
+        about,
+    )
 
 
 def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) -> RowNames:
