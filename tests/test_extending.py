@@ -24,7 +24,7 @@ from interlace.tasks import TASKS, FineTuneTask, ProbeTask
 from little_checkpoints import save
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
-OBJECTIVE, VARIANT, TASK, PROBE, ALIGNER, TRANSFORMATION, READER = re.findall(
+OBJECTIVE, VARIANT, TASK, PROBE, ALIGNER, TRANSFORMATION, READER, ARTIFACT = re.findall(
     r"```python\n(.*?)```", PAGE, re.DOTALL
 )
 COMMANDS = re.findall(r"\$ interlace (.*)", PAGE)
@@ -158,3 +158,23 @@ def test_the_reader_on_the_page_reads_a_corpus(tmp_path, monkeypatch):
     run("quoted", READER, tmp_path, monkeypatch)
     (text,) = READERS.build("quoted").read_chunks([tmp_path / "text.csv"], ["en"])
     assert list(text.lines) == ["the old, old doctor", "a cat"] * 9
+
+
+def test_the_artifact_on_the_page_is_built_once_for_each_content(tmp_path):
+    names = {}
+    exec(ARTIFACT, names)  # noqa: S102 - our own page
+    path = tmp_path / "text.en"
+    path.write_text("a cat\na dog\n")
+    counts = names["WordCounts"](path)
+    assert not counts.is_built
+    assert counts.get() == {"a": 2, "cat": 1, "dog": 1}
+    assert names["WordCounts"](path).is_built
+    path.write_text("a dog\n")
+    assert not names["WordCounts"](path).is_built
+
+
+def test_the_page_names_existing_helpers_of_tests():
+    table = PAGE[PAGE.index("## Test it") :]
+    names = re.findall(r"`([\w.]+)`(?=[^|]*\| )", table)
+    for name in [name for name in names if "." in name and "tests" not in name]:
+        assert pkgutil.resolve_name(name), name

@@ -190,7 +190,6 @@ class Objective(RegistryEntry, ABC):
     streams: ClassVar[bool] = False  # full sequences of running text instead of single sentences
     # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
     architecture: ClassVar[str] = "masked"
-    generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text" (together

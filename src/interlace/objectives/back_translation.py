@@ -63,7 +63,6 @@ class BackTranslation(Seq2SeqObjective):
     """
 
     term = "back_translation"
-    generates = True
 
     intermediate_languages: list[str] = Field(
         [],
