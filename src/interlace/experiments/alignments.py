@@ -81,7 +81,7 @@ def aligner_of(recipe: Recipe, corpus: str, root: Root) -> Aligner:
 
 def aligner_files(aligner: Aligner) -> dict[str, Path]:
     """Return the files that the settings of an aligner name, by setting."""
-    files: dict[str, Path] = {}
+    files = {}
     for setting in aligner.files:
         path = getattr(aligner, setting)
         if path:

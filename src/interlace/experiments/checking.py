@@ -1,9 +1,7 @@
 """Check the data of a recipe: missing files, each corpus, and contamination."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from interlace.core.data_root import Root
 from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationSearch, HeldOutSet
@@ -13,7 +11,7 @@ from interlace.data.inspection import InspectionReport, Inspector, Observer
 from interlace.experiments.contamination import held_out_sets
 from interlace.experiments.data_root import data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs
-from interlace.experiments.recipe import CorpusGroup, Recipe
+from interlace.experiments.recipe import CorpusOfGroup, Recipe
 from interlace.experiments.texts import RecipeTexts
 from interlace.text import Text
 
@@ -22,7 +20,7 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     """Inspect all corpora of a recipe, held-out text first; errors of files become findings."""
     missing = missing_inputs(recipe)
     files = InspectionReport("files", {}, list(_missing_files(missing)))
-    reports: list[InspectionReport] = []
+    reports = []
     if files.findings:
         reports.append(files)
     try:
@@ -33,47 +31,29 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     word_tokenizer = RecipeTexts(recipe, root).word_tokenizer.name
     inspector = Inspector(word_tokenizer, rules, progress)
     sets = held_out_sets(recipe)
-    for corpus in _corpora(recipe, "dev"):
+
+    def inspect(place: CorpusOfGroup, split: str, observer: Observer) -> None:
+        """Report on a split of a corpus, and show its text to an observer."""
+        group = recipe.corpora[place.group]
+        name = f"{place.group} {place.corpus} ({split})"
+        paths = group.files(split, place.corpus, root)
+        languages = place.corpus.split("-")
+        reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
+
+    for place in recipe.corpora_in("dev").values():
         texts_by_language: dict[str, list[Text]] = {}
-        reports.append(_inspect(inspector, corpus, root, _collect_in(texts_by_language)))
+        inspect(place, "dev", _collect_in(texts_by_language))
         for language, chunks in texts_by_language.items():
-            sets.append(HeldOutSet(f"{corpus.group_name} {corpus.name}", "dev", language, chunks))
+            sets.append(HeldOutSet(f"{place.group} {place.corpus}", "dev", language, chunks))
 
     search = ContaminationSearch(sets)
-    for corpus in _corpora(recipe, "train"):
-        reports.append(_inspect(inspector, corpus, root, search.search))
+    for place in recipe.corpora_in("train").values():
+        inspect(place, "train", search.search)
 
     overlaps = InspectionReport("held-out text in training text", {"sets": len(sets)})
     for result in search.results():
         overlaps.findings += result.findings()
     return [*reports, overlaps]
-
-
-@dataclass(frozen=True)
-class _Corpus:
-    """A split of a corpus of a group, such as `de` or `en-de`."""
-
-    group: CorpusGroup
-    group_name: str
-    name: str
-    split: str
-
-    def __str__(self) -> str:
-        return f"{self.group_name} {self.name} ({self.split})"
-
-
-def _corpora(recipe: Recipe, split: str) -> Iterator[_Corpus]:
-    for group_name, group in recipe.corpora.items():
-        for name in group.corpora_in(split):
-            yield _Corpus(group, group_name, name, split)
-
-
-def _inspect(
-    inspector: Inspector, corpus: _Corpus, root: Root, observer: Observer
-) -> InspectionReport:
-    paths = corpus.group.files(corpus.split, corpus.name, root)
-    reader = corpus.group.reading(corpus.split)
-    return inspector.inspect(str(corpus), reader, paths, corpus.name.split("-"), observer)
 
 
 def _collect_in(texts: dict[str, list[Text]]) -> Observer:

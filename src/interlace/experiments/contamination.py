@@ -32,7 +32,7 @@ def held_out_sets(recipe: Recipe, tasks: Sequence[str] = ()) -> list[HeldOutSet]
 
     Development sets and test sets in the source language are optional. Other sets that cannot be read are logged.
     """
-    sets: list[HeldOutSet] = []
+    sets = []
     root = data_root(recipe)
     settings = recipe.evaluate
     for name in tasks or settings.tasks:
@@ -86,7 +86,7 @@ def stored_contamination(
         remedy="remove it to search again",
     )
     keys: dict[str, str] = {}
-    changed: list[HeldOutSet] = []
+    changed = []
     for held_out in held_out_sets(evaluated, tasks):
         name = str(held_out)
         keys[name] = _key(lineage.recipes, held_out)

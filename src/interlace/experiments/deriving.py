@@ -93,7 +93,7 @@ class DerivedLanguageFiles(Artifact[Path]):
     @cached_property
     def chain(self) -> Chain:
         """The transformations; raise a DataError if one of their files is missing."""
-        located: list[Transformation] = []
+        located = []
         for transformation in self.settings.chain().transformations:
             try:
                 transformation.check()
@@ -142,7 +142,7 @@ class DerivedLanguageFiles(Artifact[Path]):
 
     def _existing_files(self, field: str, patterns: Sequence[Path | str]) -> tuple[Path, ...]:
         """Return the files of patterns; raise a DataError that names the recipe's key if one is missing."""
-        paths: list[Path] = []
+        paths = []
         for pattern in patterns:
             for path in find_files(self.root, str(pattern)):
                 paths.append(must_exist(path, f"file of derived.{self.name}.{field}"))
@@ -181,7 +181,7 @@ class DerivedLanguageFiles(Artifact[Path]):
         filters: tuple[Filter, ...] = ()
         if split == "train":
             filters = tuple(build_filters(self.recipe.filters))
-        sources: list[OriginalFiles] = []
+        sources = []
         for group in self.recipe.corpora.values():
             if language in group.languages and getattr(group, split):
                 files = group.files(split, language, self.root)
@@ -218,7 +218,7 @@ def _renamed(path: str, original: str, target: str) -> str:
 
 def files_of(transformation: Transformation) -> dict[str, tuple[Path, ...]]:
     """Return the settings of a transformation that name files."""
-    files: dict[str, tuple[Path, ...]] = {}
+    files = {}
     for field in type(transformation).model_fields:
         value = getattr(transformation, field)
         if isinstance(value, tuple) and value and isinstance(value[0], Path):
@@ -227,7 +227,7 @@ def files_of(transformation: Transformation) -> dict[str, tuple[Path, ...]]:
 
 
 def _described_file(file: FolderFile) -> list[Any]:
-    sources: list[Any] = []
+    sources = []
     for source in file.sources:
         reader = _described(source.reader)
         filters = [_described(rule) for rule in source.filters]
@@ -241,7 +241,7 @@ def _described_file(file: FolderFile) -> list[Any]:
 
 def described_chain(transformations: Chain) -> list[Any]:
     """Return transformations for a key, with the content of their files."""
-    described: list[Any] = []
+    described = []
     for transformation in transformations.transformations:
         contents: dict[str, Any] = {}
         for field, paths in files_of(transformation).items():

@@ -99,7 +99,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
 
 def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
     """Return the dictionaries of all language pairs, split into training entries and others."""
-    splits: list[DictionarySplit] = []
+    splits = []
     paths = vector_dictionaries(settings, recipe.languages, Workspace(recipe).root)
     for languages, path in paths.items():
         lexicon = Lexicon.read(path)
@@ -180,7 +180,7 @@ def token_lines(workspace: Workspace) -> Iterable[Sequence[str]]:
         names[number] = name
     texts: dict[str, _Lines] = {}
     for language in workspace.recipe.languages:
-        corpora: list[Corpus] = []
+        corpora = []
         for corpus in workspace.readable.values():
             if isinstance(corpus, Corpus) and corpus.language == language:
                 corpora.append(corpus)

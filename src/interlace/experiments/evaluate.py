@@ -146,7 +146,7 @@ def evaluate(
         )
     jobs = _jobs(target, names, save_models=save_models)
     main_process = next(iter(jobs.values())).accelerator.is_main_process
-    failures: list[InterlaceError] = []
+    failures = []
     lock = (
         locked(
             target.into,

@@ -107,15 +107,14 @@ def _check_starts(model: ModelSettings, messages: list[str]) -> None:
 def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
     """Note the missing files of corpora, word alignment, and dictionaries and vectors to learn from."""
     splits = ["train"] if recipe.embeddings else ["train", "dev"]  # vectors read no held-out text
-    for label, group in recipe.corpora.items():
-        for split in splits:
-            for corpus in group.corpora_in(split):
-                with _noting(messages, f"corpora.{label}.{split}"):
-                    for path in group.files(split, corpus, root):
-                        if not is_hub(path):
-                            must_exist(path)
-    for name, (label, corpus) in recipe.named_corpora.items():
-        if recipe.corpora[label].train and recipe.annotations(name):
+    for split in splits:
+        for label, corpus in recipe.corpora_in(split).values():
+            with _noting(messages, f"corpora.{label}.{split}"):
+                for path in recipe.corpora[label].files(split, corpus, root):
+                    if not is_hub(path):
+                        must_exist(path)
+    for name, (_, corpus) in recipe.corpora_in("train").items():
+        if recipe.annotations(name):
             _check_aligner(aligner_of(recipe, corpus, root), messages)
     for name in recipe.objectives:
         with _noting(messages):

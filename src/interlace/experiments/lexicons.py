@@ -88,7 +88,7 @@ def lexicons_of(
     pairs = [pair for pair in combinations(recipe.languages, 2) if languages & set(pair)]
     key = f"objectives.{name}.dictionary"
     if settings.files is not None:
-        lexicons: dict[LanguagePair, Lexicon] = {}
+        lexicons = {}
         paths = dictionary_files(f"{key}.files", settings.files, workspace.root, pairs)
         for pair, path in paths.items():
             lexicons[pair] = Lexicon.read(path)
@@ -119,8 +119,8 @@ def dictionary_files(
         raise SettingsError(
             f"{key}: {pattern!r} is one file for {len(pairs)} language pairs; use {{source}} and {{target}} in it"
         )
-    paths: dict[LanguagePair, Path] = {}
-    searched: list[str] = []
+    paths = {}
+    searched = []
     for pair in pairs:
         for source, target in (pair, pair[::-1]):
             path = root / pattern.format(source=source, target=target)
@@ -156,7 +156,7 @@ def _induced_lexicons(
 ) -> dict[LanguagePair, Lexicon]:
     """Induce dictionaries of mutual nearest neighbors from word vectors."""
     folder = _vector_folder(settings)
-    lexicons: dict[LanguagePair, Lexicon] = {}
+    lexicons = {}
     for source, target in _pairs_with_vectors(settings, key, pairs):
         lexicon = induce_lexicon(
             WordVectors.load(folder, source),

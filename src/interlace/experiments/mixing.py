@@ -116,11 +116,11 @@ def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str
     wanted: groups, corpora, and sides of corpora. Monolingual objectives read both sides of parallel text; by default
     only if there is no other text.
     """
-    names: list[str] = []
+    names = []
     for group_or_corpus in wanted or workspace.groups:
         names += workspace.groups.get(group_or_corpus, [group_or_corpus])
     names = [name for name in names if name in workspace.readable]
-    parallel: list[str] = []
+    parallel = []
     for name in names:
         if isinstance(workspace.readable[name], ParallelCorpus):
             parallel.append(name)
@@ -193,7 +193,7 @@ def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> I
 
 def dictionary_texts(mixture: Mixture) -> dict[str, str]:
     """Return the dictionaries of all objectives as text, by `OBJECTIVE.SOURCE-TARGET`."""
-    texts: dict[str, str] = {}
+    texts = {}
     for source in mixture.sources:
         if source.prepared.dictionaries is not None:
             for split in source.prepared.dictionaries.splits:

@@ -72,7 +72,7 @@ def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
             score = f"causal_{MAIN}"
         causal = Clm(max_length=max_length)
         held_out_rows += _sequences(workspace, causal, score)
-    batches: list[HeldOutBatches] = []
+    batches = []
     resources = Resources(workspace.vocab, traits)
     for corpus, rows, objective, score in held_out_rows:
         prepared = objective.prepare(resources)
@@ -134,7 +134,7 @@ def _pairs(workspace: Workspace, max_length: int) -> Iterator[HeldOutRows]:
 
 def _monolingual(workspace: Workspace) -> dict[str, Corpus]:
     """Return monolingual held-out text, or the sides of parallel text if there is none."""
-    monolingual: dict[str, Corpus] = {}
+    monolingual = {}
     for name, corpus in workspace.dev.items():
         if not isinstance(corpus, ParallelCorpus):
             monolingual[name] = corpus
@@ -186,15 +186,12 @@ class DevTranslations:
 
     def scores(self, backbone: Backbone) -> dict[str, float]:
         """Return `bleu/XX-YY` of each direction, and their mean."""
-        scores: dict[str, float] = {}
+        scores = {}
         for name, lines in self.lines.items():
             outcomes: Any = self.task.measure(backbone, self.vocab, lines).outcomes
-            scores[name] = outcomes.total
-        scores["mean"] = fmean(scores.values())
-        rounded: dict[str, float] = {}
-        for name, score in scores.items():
-            rounded[f"bleu/{name}"] = round(score, 3)
-        return rounded
+            scores[f"bleu/{name}"] = outcomes.total
+        scores["bleu/mean"] = fmean(scores.values())
+        return {name: round(score, 3) for name, score in scores.items()}
 
 
 @dataclass(frozen=True)
@@ -230,7 +227,7 @@ def diagnostic_probes(workspace: Workspace) -> DiagnosticProbes:
         raise SettingsError(
             "train.diagnostics: nothing to measure; set [evaluate.tasks.retrieval] with files of a dev split"
         )
-    probes: list[Pairs] = []
+    probes = []
     for language in recipe.languages:
         if language != recipe.evaluate.source:
             pairs = task.examples("dev", language, workspace.vocab, workspace.root)

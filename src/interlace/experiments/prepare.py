@@ -92,7 +92,7 @@ def _artifacts(recipe_json: str) -> dict[ArtifactId, Artifact[Any]]:
 
 
 def _by_id(workspace: Workspace) -> dict[ArtifactId, Artifact[Any]]:
-    artifacts: dict[ArtifactId, Artifact[Any]] = {}
+    artifacts = {}
     for artifact in workspace.artifacts():
         artifacts[artifact.kind, artifact.id] = artifact
     return artifacts

@@ -50,7 +50,7 @@ class PreviewPair:
     def linked(self) -> list[tuple[str, str]]:
         """Return the aligned words; raise a DataError if a link is malformed or out of range."""
         source, target = self.words()
-        words: list[tuple[str, str]] = []
+        words = []
         for i, j in self._links().flat.tolist():
             if i >= len(source) or j >= len(target):
                 raise DataError(
@@ -118,7 +118,7 @@ class PreviewPair:
         examples: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
         if objective.reads is not Pairs:
             examples = {side.language: side for side in (pairs.source, pairs.target)}
-        batches: list[tuple[str, Batch]] = []
+        batches = []
         for number, (name, rows_of_corpus) in enumerate(examples.items()):
             rng = generator(
                 Purpose.BATCH,

@@ -206,12 +206,11 @@ class Recipe(Settings):
         """Check the settings and the corpora of an objective."""
         entry = self.objectives[name]
         reads_pairs = self.objective(name).reads is Pairs
-        readable: list[str] = []
-        for corpus_name, (group, corpus) in self.named_corpora.items():
+        readable = []
+        for corpus_name, (group, corpus) in self.corpora_in("train").items():
             is_pair = "-" in corpus
-            if not self.corpora[group].train or (reads_pairs and not is_pair):
-                continue
-            readable += [group, corpus_name]
+            if is_pair or not reads_pairs:
+                readable += [group, corpus_name]
             if is_pair and not reads_pairs:
                 readable += [f"{corpus_name}:{side}" for side in corpus.split("-")]
         if not readable and reads_pairs and self.corpora:
@@ -247,7 +246,7 @@ class Recipe(Settings):
     @property
     def named_corpora(self) -> dict[str, CorpusOfGroup]:
         """The corpora by name: `de` or `en-de`, or `GROUP:en-de` where a group before has text of that name."""
-        named: dict[str, CorpusOfGroup] = {}
+        named = {}
         for group, settings in self.corpora.items():
             for corpus in (*settings.languages, *settings.pairs):
                 name = corpus
@@ -255,6 +254,14 @@ class Recipe(Settings):
                     name = f"{group}:{corpus}"
                 named[name] = CorpusOfGroup(group, corpus)
         return named
+
+    def corpora_in(self, split: str) -> dict[str, CorpusOfGroup]:
+        """Return the corpora with text in a split, `train` or `dev`, by name."""
+        corpora = {}
+        for name, place in self.named_corpora.items():
+            if getattr(self.corpora[place.group], split):
+                corpora[name] = place
+        return corpora
 
     def annotations(self, corpus_name: str) -> frozenset[str]:
         """Return what objectives need to know of a training corpus: of `links`, `phrases`, `known` and `text`."""
@@ -285,7 +292,7 @@ class Recipe(Settings):
     @property
     def languages(self) -> list[str]:
         """The languages of the corpora in order; without corpora, those of the evaluation or the toy corpus."""
-        names: list[str] = []
+        names = []
         for group in self.corpora.values():
             names += [*group.languages, *group.pairs]
         if not names:
@@ -402,7 +409,7 @@ def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
     """Yield the directions that an objective learns from its corpora: groups, GROUP:CORPUS or CORPUS:SIDE."""
     objective = recipe.objective(name)
     selected = recipe.objectives[name].corpora
-    corpora: list[str] = []
+    corpora = []
     for label in selected or recipe.corpora:
         group = recipe.corpora.get(label)
         corpora += [label.rpartition(":")[2]] if group is None else group.trained

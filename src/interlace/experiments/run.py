@@ -167,7 +167,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return `key was old, is new` for each setting of training in which two recipes differ."""
     before = _training_settings(old)
     after = _training_settings(new)
-    changed: list[str] = []
+    changed = []
     for key in before | after:
         old_value = before.get(key)
         new_value = after.get(key)
@@ -180,7 +180,7 @@ def _training_settings(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that the result of training depends on, by dotted key."""
     not_training = {"about", "published", "changes", "evaluate"}
     harmless = {"train.trackers", "train.checkpoint_every", "train.keep"}
-    settings: dict[str, Any] = {}
+    settings = {}
     for key, value in leaves(recipe):
         if key.partition(".")[0] not in not_training and key not in harmless:
             settings[key] = value
@@ -198,7 +198,7 @@ class Lineage:
     def of(cls, recipe: Recipe) -> Lineage:
         """Follow the starting points of encoder, decoder and embeddings through run folders."""
         recipes = [recipe]
-        unknown: list[str] = []
+        unknown = []
         for trained in recipes:  # grows inside the loop
             for start in starting_points(trained):
                 before = _recipe_of(start)

@@ -56,7 +56,7 @@ def run_record(
 def data_of(workspace: Workspace) -> list[dict[str, Any]]:
     """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner."""
     recipe = workspace.recipe
-    rows: list[dict[str, Any]] = []
+    rows = []
     for name, (group, corpus) in workspace.names.items():
         for split, corpora in (("train", workspace.train), ("dev", workspace.dev)):
             if name not in corpora:

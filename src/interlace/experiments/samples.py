@@ -35,28 +35,19 @@ def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
     targets = [language for language in recipe.languages if language != source]
     if pattern is None or not targets:
         return []
-    translations: dict[str, dict[str, str]] = {}  # language -> source word -> first translation
+    concepts: dict[str, dict[str, str]] = {}  # source word -> language -> word
     for target in targets:
         path = root / pattern.format(source=source, target=target)
         if not path.is_file():
             log.info("no plot of word vectors: evaluate.dictionary: %s: no such file", path)
             return []
-        translations[target] = {}
         for word, translation, _ in read_translations(path):
-            translations[target].setdefault(word, translation)
-    words = list(translations[targets[0]])
-    for target in targets:
-        words = [word for word in words if word in translations[target]]
-    count = min(MAX_CONCEPTS, len(words))
-    numbers = np.linspace(0, len(words) - 1, count).round()
-    concepts: list[dict[str, str]] = []
-    for number in numbers.astype(np.int64).tolist():
-        word = words[number]
-        concept = {source: word}
-        for target in targets:
-            concept[target] = translations[target][word]
-        concepts.append(concept)
-    return concepts
+            concept = concepts.setdefault(word, {source: word})
+            concept.setdefault(target, translation)
+    complete = [concept for concept in concepts.values() if len(concept) == len(targets) + 1]
+    count = min(MAX_CONCEPTS, len(complete))
+    numbers = np.linspace(0, len(complete) - 1, count).round().astype(np.int64)
+    return [complete[number] for number in numbers.tolist()]
 
 
 def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]) -> FloatArray:

@@ -83,16 +83,12 @@ class CorpusGroup(Settings):
         if not self.train and not self.dev:
             raise ValueError("give 'train', or 'dev' alone for text that is only evaluated on")
 
-    def corpora_in(self, split: str) -> list[str]:
-        """Return the languages or pairs with text in a split, `train` or `dev`."""
-        if getattr(self, split):
-            return [*self.languages, *self.pairs]
-        return []
-
     @property
     def trained(self) -> list[str]:
         """The languages or pairs with training text."""
-        return self.corpora_in("train")
+        if self.train:
+            return [*self.languages, *self.pairs]
+        return []
 
     def files(self, split: str, corpus: str, root: Root) -> list[Path]:
         """Return the files of one corpus of this group; line-aligned files of a pair as `find_sides` does."""
@@ -102,7 +98,7 @@ class CorpusGroup(Settings):
         has_sides = target and len(patterns) == 2
         if has_sides and READERS.build(self.reader).by_line:
             return find_sides(root, (patterns[0], patterns[1]), (source, target))
-        paths: list[Path] = []
+        paths = []
         for pattern in patterns:
             paths += find_files(root, pattern)
         return paths

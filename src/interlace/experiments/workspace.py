@@ -92,9 +92,9 @@ class Workspace:
         """Return everything that training reads, each after what it needs."""
         artifacts: list[Artifact[Any]] = []
         for split in ("train", "dev"):
-            for name in self._names_in(split):
+            for name in self.recipe.corpora_in(split):
                 artifacts.append(self.corpus(name, split))
-        for name in self._names_in("train"):
+        for name in self.recipe.corpora_in("train"):
             annotations = self.recipe.annotations(name)
             if annotations & {"phrases", "known"}:
                 artifacts.append(self.phrases(name))
@@ -115,8 +115,8 @@ class Workspace:
     @cached_property
     def train(self) -> dict[str, AnyCorpus]:
         """The training corpora by name, with the annotations that objectives need."""
-        corpora: dict[str, AnyCorpus] = {}
-        for name in self._names_in("train"):
+        corpora = {}
+        for name in self.recipe.corpora_in("train"):
             corpus = self.corpus(name).get()
             if isinstance(corpus, ParallelCorpus) and self.recipe.annotations(name):
                 corpus = self._annotated(name, corpus)
@@ -126,7 +126,7 @@ class Workspace:
     @cached_property
     def dev(self) -> dict[str, AnyCorpus]:
         """The held-out corpora by name."""
-        return {name: self.corpus(name, "dev").get() for name in self._names_in("dev")}
+        return {name: self.corpus(name, "dev").get() for name in self.recipe.corpora_in("dev")}
 
     @cached_property
     def readable(self) -> dict[str, AnyCorpus]:
@@ -152,18 +152,10 @@ class Workspace:
         known = "known" in annotations
         return corpus.with_alignments(alignments, phrases, text=text, known=known)
 
-    def _names_in(self, split: str) -> list[str]:
-        """Return the names of the corpora with text in a split."""
-        names: list[str] = []
-        for name, (group, _) in self.names.items():
-            if getattr(self.recipe.corpora[group], split):
-                names.append(name)
-        return names
-
 
 def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
     """Return both sides of each parallel corpus as `CORPUS:LANGUAGE`, such as `en-de:en`, without copying."""
-    sides: dict[str, Corpus] = {}
+    sides = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, ParallelCorpus):
             for side in corpus.sides:

@@ -215,20 +215,18 @@ def _cell(study: Study, name: str, axes: dict[str, Any], study_seed: int, folder
             seed = None
         model = model.replace("{seed}", str(seed))
         axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
-    changed_axes = {key: value for key, value in axes.items() if value is not None}
-    tails = {_tail(key, axes): value for key, value in changed_axes.items()}
-    label = ", ".join([study.label(name), *(f"{key} {value}" for key, value in tails.items())])
-    parts = [name, *(f"{key}={_slug(value)}" for key, value in tails.items())]
+    data = _recipe_data(study, system, folder)
+    parts = [name]
+    labels = [study.label(name)]
+    for key, value in axes.items():
+        if value is not None:
+            put(data, key, copy.deepcopy(value))
+            tail = _tail(key, axes)
+            parts.append(f"{tail}={_slug(value)}")
+            labels.append(f"{tail} {value}")
     if seed is not None:
         parts.append(f"seed={seed}")
-
-    data = RECIPES.located(RECIPES.read(system.recipe, folder), Path())
-    if study.evaluate.recipe:
-        evaluation = RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})
-        data = {**data, "evaluate": evaluation}
-    data = copy.deepcopy(merged(merged(data, study.set), system.set))
-    for key, value in changed_axes.items():
-        put(data, key, copy.deepcopy(value))
+    label = ", ".join(labels)
     data |= {"name": label, "seed": seed or 0}
     recipe = Recipe.read(data, f"{name} ({RECIPES.find(system.recipe, folder)})")
     return GridCell(
@@ -242,6 +240,15 @@ def _cell(study: Study, name: str, axes: dict[str, Any], study_seed: int, folder
         fine_tuning_seeds=study.evaluate.seeds or recipe.evaluate.seeds,
         model=model,
     )
+
+
+def _recipe_data(study: Study, system: StudySystem, folder: Path) -> dict[str, Any]:
+    """Return the recipe of a system with the changes of the study and its own; the caller may change the data."""
+    data = RECIPES.located(RECIPES.read(system.recipe, folder), Path())
+    if study.evaluate.recipe:
+        evaluation = RECIPES.read(study.evaluate.recipe, folder)
+        data["evaluate"] = evaluation.get("evaluate", {})
+    return copy.deepcopy(merged(merged(data, study.set), system.set))
 
 
 def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ def missing_of_cells(
     faults: dict[str, list[str]] = {}
     for cell in cells:
         model = cell.model or ""
-        changes: list[str] = []
+        changes = []
         is_trained = False
         if study_folder is not None:
             changes = study_folder.changes(cell)
