@@ -164,7 +164,8 @@ class CorpusWords(Artifact[Path]):
 
 
 def _words(workspace: Workspace, language: str) -> _Lines:
-    path = CorpusWords(language, list(workspace.texts.in_language(language))).get()
+    groups = workspace.recipe.corpora.values()
+    path = CorpusWords(language, list(workspace.texts.in_language(language, groups))).get()
     if not path.stat().st_size:
         raise DataError(
             f"recipe {workspace.recipe.name!r}: the training text of {language!r} has no words"

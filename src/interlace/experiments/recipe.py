@@ -299,10 +299,7 @@ class Recipe(Settings):
             names = [self.evaluate.source, *self.evaluate.targets]
             if not self.evaluate.targets and self.toy is not None:
                 names += self.toy.languages
-        languages: dict[str, None] = {}
-        for name in names:
-            languages |= dict.fromkeys(name.split("-"))
-        return list(languages)
+        return list(dict.fromkeys("-".join(names).split("-")))
 
     @property
     def targets(self) -> list[str]:

@@ -40,11 +40,9 @@ class RecipeTexts:
             filters=tuple(filters),
         )
 
-    def in_language(
-        self, language: str, groups: Iterable[CorpusGroup] | None = None
-    ) -> Iterator[CorpusText]:
-        """Yield the training texts with a language, parallel ones included; default: those of all groups."""
-        for group in self.recipe.corpora.values() if groups is None else groups:
+    def in_language(self, language: str, groups: Iterable[CorpusGroup]) -> Iterator[CorpusText]:
+        """Yield the training texts of groups with a language, parallel ones included."""
+        for group in groups:
             for corpus in group.trained:
                 if language in corpus.split("-"):
                     yield self.of(group, corpus)

@@ -29,6 +29,7 @@ from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.outputs import is_stream
 from interlace.core.progress import Progress, no_progress
+from interlace.core.ragged import BoolArray
 from interlace.core.settings import Settings
 from interlace.data.cache import code_hash, content_key
 from interlace.data.filters import FilterChain, build_filters
@@ -191,6 +192,12 @@ class Window:
     def __len__(self) -> int:
         return len(self.lines)
 
+    @cached_property
+    def sides(self) -> tuple[list[str], list[str]]:
+        """The lines and their translations, without blanks around them."""
+        lines = [line.strip() for line in self.lines]
+        return lines, [translation.text.strip() for translation in self.translations]
+
     def counts(self) -> dict[str, int]:
         """Count lines with unknown tokens, lines translated in pieces, and translations of maximum length."""
         return {
@@ -243,7 +250,8 @@ def back_translate(
         "corpus of back-translations",
         ["train.*"],
     )
-    languages = (translator.translator.source, translator.translator.target)
+    source = translator.translator.source
+    target = translator.translator.target
     prefix = f"{settings.tag} " if settings.tag else ""
     chain = FilterChain(build_filters(settings.filters))
     dropped = Counter(empty=0, unfinished=0)
@@ -251,27 +259,35 @@ def back_translate(
     done = 0
     total = count_lines(text)
     with stored_windows(into) as stored, atomic_folder(into) as folder:
-        real_path, synthetic_path = (file_in(folder, f"train.{code}") for code in languages)
+        real_path = file_in(folder, f"train.{source}")
+        synthetic_path = file_in(folder, f"train.{target}")
         with writing(real_path) as write_real, writing(synthetic_path) as write_synthetic:
             for window in translator.windows(read_lines(text), stored=stored):
-                real = [line.strip() for line in window.lines]
-                synthetic = [translation.text.strip() for translation in window.translations]
-                pairs_of_lines = zip(real, synthetic, strict=True)
-                is_empty = np.array([not all(pair) for pair in pairs_of_lines])
-                is_cut = np.array([translation.full for translation in window.translations])
-                sides = plain((real, synthetic), languages, "unicode")
-                rows = np.flatnonzero(chain.keep(sides, ~is_empty & ~is_cut)).tolist()
+                real, synthetic = window.sides
+                is_finished = _finished(window, dropped)
+                sides = plain((real, synthetic), (source, target), "unicode")
+                rows = np.flatnonzero(chain.keep(sides, is_finished)).tolist()
                 write_real(real[row] for row in rows)
                 write_synthetic(prefix + synthetic[row] for row in rows)
-                dropped["empty"] += int(is_empty.sum())
-                dropped["unfinished"] += int((is_cut & ~is_empty).sum())
                 pairs += len(rows)
                 done += len(window)
                 progress("translating", done, total)
         dropped.update(chain.dropped)
         if not pairs:
             raise DataError(f"{text}: no pair is left; dropped: {dict(dropped)}")
-        source, target = languages
         about = {"from": source, "to": target, "pairs": pairs, "dropped": dict(dropped)}
         write_json(folder / BACK_TRANSLATED, {**about, "settings": settings.dump()})
     return about
+
+
+def _finished(window: Window, dropped: Counter[str]) -> BoolArray:
+    """Return (lines,) which pairs have two sides and a finished translation; count the others."""
+    is_finished = np.ones(len(window), np.bool_)
+    for row, (real, synthetic) in enumerate(zip(*window.sides, strict=True)):
+        if not (real and synthetic):
+            dropped["empty"] += 1
+            is_finished[row] = False
+        elif window.translations[row].full:
+            dropped["unfinished"] += 1
+            is_finished[row] = False
+    return is_finished
