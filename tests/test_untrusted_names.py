@@ -18,7 +18,6 @@ from interlace.core.names import file_in
 from interlace.data.cache import cached, folder_of
 from interlace.embeddings import WordVectors
 from interlace.experiments.card import write_card
-from interlace.experiments.export import push_to_hub
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
@@ -26,7 +25,6 @@ from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_logged
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import append_line, locked
-from run_records import run_of
 
 OUTSIDE = ["/srv/victim", "../../../x", "en/../../x", "a\\b", "..", "", "a\0b", "a\n", "x" * 300]
 SYSTEM = {"recipe": "tiny/mlm"}
@@ -209,14 +207,6 @@ def test_a_card_holds_no_markup_of_a_recipe(tmp_path, evil):
 def test_a_card_holds_no_control_characters_of_a_recipe(tmp_path):
     text = evil_card(tmp_path, "a\x1b[31m\u202eb\x07")
     assert visible(text) == text
-
-
-@pytest.mark.parametrize(
-    "identifier", ["mit\n# Heading", "[x](javascript:alert(1))", "MIT License"]
-)
-def test_a_license_is_an_identifier(tmp_path, identifier):
-    with pytest.raises(SettingsError, match="--license"):
-        push_to_hub(run_of(tmp_path / "run"), "me/tags", license_id=identifier)
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,8 @@ def is_reachable(address: str) -> bool:
     return True
 
 
-def failure(error: BaseException, access: str = "access") -> str:
-    """Return what a failed request to the hub means and what to do about it, as a part of a message.
-
-    access: what a token needs.
-    """
+def failure(error: BaseException) -> str:
+    """Return what a failed request to the hub means and what to do about it, as a part of a message."""
     from huggingface_hub import constants
 
     if isinstance(error, UnexpectedAnswerError):
@@ -52,7 +49,7 @@ def failure(error: BaseException, access: str = "access") -> str:
         return f"the hub cannot be reached: {sentence} ({constants.ENDPOINT})"
     remedy = ""
     if status in {401, 403}:
-        remedy = f". The token needs {access}: `hf auth login`"
+        remedy = ". The token needs access: `hf auth login`"
     elif status == 429 or status >= 500:
         remedy = ". Run the same command again later"
     return f"the hub answers: {reason}{remedy}"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
 
 CARD = "README.md"
-PLACE = "FOLDER-OR-HUB-NAME"
 _TEMPLATE = Path(__file__).with_name("card.md.jinja")
 
 
@@ -50,11 +49,8 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     return into / "model" / CARD
 
 
-def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id: str = "") -> str:
-    """Return the card of a finished run.
-
-    place: the hub name of the model, if it has one. license_id: the hub's identifier.
-    """
+def card_text(into: Path, about: dict[str, Any]) -> str:
+    """Return the card of a finished run."""
     from huggingface_hub import ModelCard
 
     about = checked(about, _Trained, str(into / RUN))
@@ -72,16 +68,10 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
         "weights": {plain(name): entry.weight for name, entry in recipe.objectives.items()},
         "scores": _scores(into),
         "digest": DIGEST,
-        "place": place,
-        "license": license_id,
         **_loading(recipe, config),
     }
     card = ModelCard.from_template(
-        _metadata(
-            recipe,
-            config,
-            license_id,
-        ),
+        _metadata(recipe, config),
         template_path=str(_TEMPLATE),
         **content,
     )
@@ -149,7 +139,7 @@ def _scores(into: Path) -> list[list[str]]:
     return rows
 
 
-def _metadata(recipe: Recipe, config: dict[str, Any], license_id: str) -> ModelCardData:
+def _metadata(recipe: Recipe, config: dict[str, Any]) -> ModelCardData:
     from huggingface_hub import ModelCardData
 
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)
@@ -161,7 +151,6 @@ def _metadata(recipe: Recipe, config: dict[str, Any], license_id: str) -> ModelC
     objectives = [plain(name).replace("_", "-") for name in recipe.objectives]
     is_modernbert_decoder = config.get("decoder", {}).get("model_type") == "modernbert"
     return ModelCardData(
-        license=license_id or None,
         language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
         library_name="interlace" if is_modernbert_decoder else "transformers",
