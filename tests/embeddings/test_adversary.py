@@ -42,4 +42,15 @@ def right(moved, english):
 def test_adversarial_training_finds_the_rotation(pair):
     learnt = Muse(adversary=GAME, mapping=UNCHANGED).fit(EmbeddingSources(vectors=pair))
     assert right(learnt.vectors["xx"].vectors, learnt.vectors["en"]) > 0.9
-    assert learnt.about["mappings"]["xx"]["converged"]
+    told = learnt.about["mappings"]["xx"]
+    assert told["criterion"][0] > told["chance"] + 0.01  # before any refinement
+    assert told["converged"]
+
+
+def test_a_single_run_on_languages_with_nothing_in_common_is_no_better_than_chance(pair, caplog):
+    noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)
+    unrelated = {"en": pair["en"], "xx": pair["xx"].with_vectors(noise)}
+    game = {**GAME, "epochs": 1, "updates": 20, "restarts": 1}
+    learnt = Muse(adversary=game).fit(EmbeddingSources(vectors=unrelated))
+    assert learnt.about["mappings"]["xx"]["converged"] is False
+    assert "xx onto en" in caplog.text

@@ -115,10 +115,16 @@ def test_procrustes_reads_a_small_dictionary_in_either_direction():
         assert learnt.about["mappings"]["xx"]["entries"] == 12
 
 
-@pytest.mark.parametrize(("agreement", "expected"), [(0.95, True), (0.73, False), (None, None)])
-def test_warns_of_runs_that_disagree(agreement, expected, caplog):
+@pytest.mark.parametrize(
+    ("criterion", "agreement", "expected"),
+    [(0.6, 0.95, True), (0.6, 0.73, False), (0.4, 0.95, False), (0.6, None, None)],
+)
+def test_warns_of_runs_that_disagree_or_are_no_better_than_chance(
+    criterion, agreement, expected, caplog
+):
     pair = languages()
-    assert has_converged(MappedPair(pair["xx"], pair["en"], Mapping()), agreement) is expected
+    mapped = MappedPair(pair["xx"], pair["en"], Mapping())
+    assert has_converged(mapped, criterion, 0.5, agreement) is expected
     assert ("xx onto en" in caplog.text) == (expected is False)
 
 

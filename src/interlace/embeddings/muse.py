@@ -5,8 +5,8 @@ vectors of the other; the mapping learns to fool it. After each of its updates t
 orthogonal matrices (section 3.3, equation 7).
 
 Adversarial training does not always converge, which no criterion without a dictionary reveals: it also rises on wrong
-rotations. But a right rotation is found again by another run: if no two runs agree, a warning says so, and the run's
-record does too.
+rotations. But a right rotation is found again by another run, and has a higher criterion than random rotations that are
+refined likewise: otherwise a warning says so, and the run's record does too.
 
 Legend: B words of each language in a batch, H width. A mapping W is (H, H); x is mapped to x W.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MIN_AGREEMENT = 0.9  # of two runs that found the same rotation; wrong results on the toy corpus had 0.27 to 0.73
-
+_RANDOM_STARTS = 3  # rotations whose criterion after refinement a converged run exceeds
 
 _WORDS = 50_000  # most frequent words of each language to sample (3.2)
 _BATCH = 32  # words of each language per update (3.1)
@@ -118,16 +118,28 @@ class Muse(MappingMethod):
         criteria = [max(run.history) for run in refined]
         best = int(np.argmax(criteria))
         agreement = _agreement(pair, [run.rotation for run in refined], best)
+        chance = _chance(pair)
         record = {
             "runs": [_rounded(run.history) for run in runs],
+            "chance": round(chance, 4),
             "agreement": agreement,
-            "converged": has_converged(pair, agreement),
+            "converged": has_converged(pair, criteria[best], chance, agreement),
         }
         return Start(refined[best], record)
 
 
 def _rounded(values: list[float]) -> list[float]:
     return [round(value, 4) for value in values]
+
+
+def _chance(pair: MappedPair) -> float:
+    """Return the best criterion that refinement reaches from random rotations."""
+    rng = generator(Purpose.VECTORS, pair.seed, 0, 2)
+    criteria: list[float] = []
+    for _ in range(_RANDOM_STARTS):
+        matrix = rng.standard_normal((pair.source.width, pair.source.width))
+        criteria += pair.refine(nearest_orthogonal(matrix)).history
+    return max(criteria)
 
 
 def _agreement(pair: MappedPair, rotations: list[Floats], best: int) -> float | None:
@@ -144,20 +156,26 @@ def _agreement(pair: MappedPair, rotations: list[Floats], best: int) -> float | 
     return max(cosines, default=None)
 
 
-def has_converged(pair: MappedPair, agreement: float | None) -> bool | None:
-    """Return whether two runs agree, as adversarial training that converges does; None after a single run."""
-    if agreement is None:
-        return None
-    if agreement < MIN_AGREEMENT:
+def has_converged(
+    pair: MappedPair, criterion: float, chance: float, agreement: float | None
+) -> bool | None:
+    """Return whether the criterion is higher than by chance, and two runs agree; None after a single run above chance.
+
+    If not, log a warning.
+    """
+    disagree = agreement is not None and agreement < MIN_AGREEMENT
+    if disagree or criterion <= chance:
         log.warning(
-            "muse: %s onto %s: runs agree by %.2f only; translations may be wrong. Try more restarts, another seed, or "
-            "the methods identical and procrustes",
+            "muse: %s onto %s: criterion %.3f, random rotations %.3f, agreement of runs %s; translations may be wrong. "
+            "Try more restarts, another seed, or the methods identical and procrustes",
             pair.source.language,
             pair.target.language,
+            criterion,
+            chance,
             agreement,
         )
         return False
-    return True
+    return None if agreement is None else True
 
 
 class _Players:
