@@ -200,67 +200,34 @@ def beam_search(
     width: K. penalty: exponent of the length, with the end token, that divides a log-probability before hypotheses are
         ranked (XLM: 1; 0 compares sums).
     """
-    device = first.device
-    sources = len(first)
     candidate_count = 2 * width
     if width == 1:
         candidate_count = 1
         penalty = 0.0  # no hypothesis is likelier than the one that it begins with
-    max_length = int(limits.max()) if sources else 0
-    every = steps_between_reads(device)
-    mask = _ConstraintMask(constraints, limits, device)
-    results = _FinishedBeams.none(sources, width, max_length, device)  # of all sources
-    # of the B sources that are not finished:
-    rows = torch.arange(sources, device=device)  # (B,)
-    finished = results
-    live = _LiveBeams(torch.zeros((sources, 1), device=device), first.new_zeros((sources, 1, 0)))
-    done = torch.zeros(sources, dtype=torch.bool, device=device)
+    every = steps_between_reads(first.device)
+    wait = every == 1
+    mask = _ConstraintMask(constraints, limits.to(first.device))
+    max_length = max(limits.tolist(), default=0)
+    results = _FinishedBeams.none(len(first), width, max_length, first.device)
+    search = _UnfinishedSources.all(results)
     tokens = first  # (B * G,) last token of each live beam
-    while len(rows):
-        beams = live.sums.shape[1]  # G
+    while len(search.numbers):
         scores = state.step(tokens)
-        candidates = _Candidates.of(
-            scores,
-            live,
-            mask,
-            candidate_count,
-            wait=every == 1,
-        )
-        finished = finished.updated(
-            candidates,
-            live,
-            penalty,
-            done,
-            wait=every == 1,
-        )
-        live, parents = live.extended(candidates)
-        best_sums = live.sums[:, 0]
-        next_scores = best_sums / torch.full_like(best_sums, live.length + 1) ** penalty
-        # negated, so that a source at its limit is finished whatever its scores are
-        done = done | ~(finished.scores[:, -1] < next_scores)
-        numbers = torch.arange(len(rows), device=device)[:, None]
-        sequences = numbers * beams + parents  # (B, K) that are extended
-        reading = live.length % every == 0 or live.length > max_length
+        candidates = _Candidates.of(scores, search.live, mask, candidate_count, wait=wait)
+        search, sequences = search.extended(candidates, penalty, wait=wait)
+        length = search.live.length
         remaining = None  # indices of sources, or None: all
-        if reading:
+        if length % every == 0 or length > max_length:
             mask.check()
-            if bool(done.any()):
-                results.put(rows[done], finished.take(done))
-                remaining = (~done).nonzero()[:, 0]
-                sequences = sequences[remaining]
-                rows = rows[remaining]
-                done = done[remaining]
-                finished = finished.take(remaining)
-                live = _LiveBeams(live.sums[remaining], live.ids[remaining])
+            remaining = search.store_done(results)
+        if remaining is not None:
+            search = search.take(remaining)
+            mask.take(remaining)
+            sequences = sequences[remaining]
         if width > 1 or remaining is not None:  # a single beam keeps its position
-            sequences = sequences.view(-1)
-            mask.select(sequences, read=reading)
-            state = state.select(sequences, width, remaining)
-        tokens = live.ids[:, :, -1].reshape(-1)
-    longest = int(results.lengths.max()) if sources else 0
-    padding = torch.arange(longest, device=device) >= results.lengths[:, :, None]
-    ids = results.ids[:, :, :longest].masked_fill(padding, constraints.pad)
-    return Hypotheses(ids, results.lengths, results.logprobs)
+            state = state.select(sequences.view(-1), width, remaining)
+        tokens = search.live.ids[:, :, -1].reshape(-1)
+    return results.hypotheses(constraints.pad)
 
 
 class _Candidates(NamedTuple):
@@ -277,13 +244,7 @@ class _Candidates(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        scores: Tensor,
-        live: _LiveBeams,
-        mask: _ConstraintMask,
-        count: int,
-        *,
-        wait: bool,
+        cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, count: int, *, wait: bool
     ) -> _Candidates:
         """Return `count` candidates from (B * G, V) scores of the next token.
 
@@ -325,6 +286,10 @@ class _LiveBeams(NamedTuple):
         """Number of tokens of each."""
         return int(self.ids.shape[2])
 
+    def take(self, sources: Tensor) -> _LiveBeams:
+        """Return the beams of some sources, given by indices."""
+        return _LiveBeams(self.sums[sources], self.ids[sources])
+
     def extended(self, candidates: _Candidates) -> tuple[_LiveBeams, Tensor]:
         """Return the K best candidates that do not end, and (B, K) indices of the beams that they extend.
 
@@ -352,16 +317,13 @@ class _FinishedBeams(NamedTuple):
 
     @classmethod
     def none(
-        cls,
-        sources: int,
-        width: int,
-        max_length: int,
-        device: torch.device,
+        cls, sources: int, width: int, max_length: int, device: torch.device
     ) -> _FinishedBeams:
         """Return no hypotheses, for the start of the search."""
+        never = torch.full((sources, width), NEVER, device=device)
         return cls(
-            scores=torch.full((sources, width), NEVER, device=device),
-            logprobs=torch.full((sources, width), NEVER, device=device),
+            scores=never,
+            logprobs=never.clone(),
             lengths=torch.full((sources, width), -1, device=device),
             ids=torch.zeros((sources, width, max_length), dtype=torch.int64, device=device),
         )
@@ -393,18 +355,85 @@ class _FinishedBeams(NamedTuple):
         finishing = candidates.ends & (better_continuing < width) & ~done[:, None]
         if wait and not bool(finishing.any()):
             return self
-        length = torch.full_like(candidates.tokens, live.length)  # (B, C)
         logprobs = candidates.sums.masked_fill(~finishing, NEVER)
+        lengths = torch.full_like(candidates.tokens, live.length)  # (B, C)
         new = _FinishedBeams(
-            scores=logprobs / (length + 1).float() ** penalty,
+            scores=_penalized(logprobs, live.length, penalty),
             logprobs=logprobs,
-            lengths=length.masked_fill(~finishing, -1),
+            lengths=lengths.masked_fill(~finishing, -1),
             ids=pad(_chosen(live.ids, candidates.parents), (0, self.ids.shape[2] - live.length)),
         )
         merged = [torch.cat(pair, dim=1) for pair in zip(self, new, strict=True)]
         order = merged[0].sort(dim=1, descending=True, stable=True).indices
         best = order[:, :width]  # (B, K)
         return _FinishedBeams(*(_chosen(tensor, best) for tensor in merged))
+
+    def hypotheses(self, pad_id: int) -> Hypotheses:
+        """Return all of them, padded."""
+        longest = max(self.lengths.flatten().tolist(), default=0)
+        columns = torch.arange(longest, device=self.ids.device)
+        padding = columns >= self.lengths[:, :, None]
+        ids = self.ids[:, :, :longest].masked_fill(padding, pad_id)
+        return Hypotheses(ids, self.lengths, self.logprobs)
+
+
+class _UnfinishedSources(NamedTuple):
+    """The B sources that are still searched.
+
+    numbers: (B,) of the sources in the whole batch. done: (B,) whether a source takes no more hypotheses.
+    """
+
+    numbers: Tensor
+    live: _LiveBeams
+    finished: _FinishedBeams
+    done: Tensor
+
+    @classmethod
+    def all(cls, results: _FinishedBeams) -> _UnfinishedSources:
+        """Return all sources, each with one live beam without tokens."""
+        sources = len(results.scores)
+        device = results.scores.device
+        sums = torch.zeros((sources, 1), device=device)
+        return cls(
+            numbers=torch.arange(sources, device=device),
+            live=_LiveBeams(sums, results.ids[:, :1, :0]),
+            finished=results,
+            done=torch.zeros(sources, dtype=torch.bool, device=device),
+        )
+
+    def extended(
+        self, candidates: _Candidates, penalty: float, *, wait: bool
+    ) -> tuple[_UnfinishedSources, Tensor]:
+        """Return the sources after a step, and (B, K) indices of the sequences that it extends."""
+        finished = self.finished.updated(candidates, self.live, penalty, self.done, wait=wait)
+        live, parents = self.live.extended(candidates)
+        next_scores = _penalized(live.sums[:, 0], live.length, penalty)
+        # negated, so that a source at its limit is finished whatever its scores are
+        done = self.done | ~(finished.scores[:, -1] < next_scores)
+        beams = self.live.sums.shape[1]  # G
+        rows = torch.arange(len(done), device=done.device)[:, None]
+        return _UnfinishedSources(self.numbers, live, finished, done), rows * beams + parents
+
+    def store_done(self, results: _FinishedBeams) -> Tensor | None:
+        """Put the hypotheses of sources that are done into `results`; return indices of the others, or None for all."""
+        if not bool(self.done.any()):
+            return None
+        results.put(self.numbers[self.done], self.finished.take(self.done))
+        return (~self.done).nonzero()[:, 0]
+
+    def take(self, sources: Tensor) -> _UnfinishedSources:
+        """Return some of the sources, given by indices."""
+        return _UnfinishedSources(
+            numbers=self.numbers[sources],
+            live=self.live.take(sources),
+            finished=self.finished.take(sources),
+            done=self.done[sources],
+        )
+
+
+def _penalized(sums: Tensor, length: int, penalty: float) -> Tensor:
+    """Return the scores by which hypotheses of `length` tokens and the end are ranked, from their log-probabilities."""
+    return sums / torch.full_like(sums, length + 1) ** penalty
 
 
 def _chosen(tensor: Tensor, indices: Tensor) -> Tensor:
@@ -416,15 +445,16 @@ def _chosen(tensor: Tensor, indices: Tensor) -> Tensor:
 class _ConstraintMask:
     """Masks scores of tokens that a sequence may not continue with.
 
-    limits: (R,) the maximum length of each sequence.
+    limits: (B,) the maximum length of the sequences of each source.
     """
 
-    def __init__(self, constraints: TokenConstraints, limits: Tensor, device: torch.device) -> None:
+    def __init__(self, constraints: TokenConstraints, limits: Tensor) -> None:
         self.end = constraints.end
-        self.limits = limits.to(device)
-        self._banned = torch.tensor(constraints.banned_ids, dtype=torch.int64, device=device)
-        self._min_limit = int(limits.min()) if len(limits) else 0
-        self._has_nan = torch.zeros((), dtype=torch.bool, device=device)
+        self.limits = limits
+        self._min_limit = min(limits.tolist(), default=0)
+        banned = torch.tensor(constraints.banned_ids, dtype=torch.int64)
+        self._banned = banned.to(limits.device)
+        self._has_nan = torch.zeros((), dtype=torch.bool, device=limits.device)
 
     def log_normalizer(self, scores: Tensor) -> Tensor:
         """Return (R,) the logarithm of the softmax denominator of (R, V) scores."""
@@ -447,14 +477,15 @@ class _ConstraintMask:
         scores[:, self._banned] = NEVER
         if length >= self._min_limit:
             end_scores = scores[:, self.end].clone()
-            scores.masked_fill_((self.limits <= length)[:, None], NEVER)
+            beams = len(scores) // len(self.limits)
+            is_full = (self.limits <= length).repeat_interleave(beams)
+            scores.masked_fill_(is_full[:, None], NEVER)
             scores[:, self.end] = end_scores
 
-    def select(self, rows: Tensor, *, read: bool = True) -> None:
-        """Keep the named sequences; `read` the minimum of their limits."""
-        self.limits = self.limits[rows]
-        if read and len(rows):
-            self._min_limit = int(self.limits.min())
+    def take(self, sources: Tensor) -> None:
+        """Keep some of the sources, given by indices."""
+        self.limits = self.limits[sources]
+        self._min_limit = min(self.limits.tolist(), default=0)
 
 
 def top_k(scores: Tensor, count: int, *, wait: bool = True) -> tuple[Tensor, Tensor]:
@@ -468,14 +499,16 @@ def top_k(scores: Tensor, count: int, *, wait: bool = True) -> tuple[Tensor, Ten
     if count == 1:
         ids = scores.argmax(1, keepdim=True)
         return scores.gather(1, ids), ids
-    count = min(count, scores.shape[1])
-    values, ids = scores.topk(min(count + 1, scores.shape[1]))
-    last = values[:, count - 1]
-    tied = (last == values[:, -1]) & (last > NEVER)
-    values = values[:, :count]
-    ids = ids[:, :count]
-    if count < scores.shape[1] and (not wait or bool(tied.any())):
-        ids = _with_lowest_ids(scores, values, ids)
+    if count < scores.shape[1]:
+        values, ids = scores.topk(count + 1)
+        last = values[:, -2]
+        tied = (last == values[:, -1]) & (last > NEVER)
+        values = values[:, :-1]
+        ids = ids[:, :-1]
+        if not wait or bool(tied.any()):
+            ids = _with_lowest_ids(scores, values, ids)
+    else:
+        values, ids = scores.topk(scores.shape[1])
     ids, order = ids.sort(dim=1)
     values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
     return values, ids.gather(1, order)
