@@ -12,7 +12,7 @@ from interlace.training.steps import TrainingStep
 
 
 def step(index, name, losses, **more):
-    return TrainingStep(index, name, "en", losses, {}, 100, 0, 1, 0.1, 0.01, **more)
+    return TrainingStep(index, name, "en", losses, 100, 0, 1, 0.1, 0.01, **more)
 
 
 @pytest.fixture(autouse=True)

@@ -2,9 +2,7 @@
 
 import json
 import math
-import re
 import shutil
-from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,12 +14,11 @@ from interlace.core.errors import CheckpointError, DataError
 from interlace.training import checkpoint
 from interlace.training.callbacks import (
     CheckpointCallback,
-    CopyingWarning,
     HeldOutEvaluation,
     MetricsWriter,
 )
 from interlace.training.loop import Progress
-from interlace.training.steps import TrainingStep, TrainingTotals
+from interlace.training.steps import TrainingStep
 
 
 def evaluation(values, every=2, last=10):
@@ -145,7 +142,7 @@ def test_resumes_from_the_checkpoint_before_an_unusable_one(tmp_path, caplog, da
     ("key", "value", "found"),
     [
         ("drawn", [3, 4], "2 numbers of batches, expected 1"),
-        ("totals", {"tokens": 3}, "key 'tokens'"),
+        ("tokens", {"mlm/en": "many"}, "key 'mlm/en'"),
         ("loss_scale", {"scale": 2.0}, "key 'loss_scale', key 'growth_factor'"),
     ],
 )
@@ -182,7 +179,6 @@ MEASURED = TrainingStep(
     objective="mlm",
     corpus="en",
     losses={"mlm": 2.0},
-    counts={"mlm": 5},
     tokens=100,
     learning_rate=0.1,
     gradient_norm=0.5,
@@ -207,37 +203,3 @@ def test_records_speed_and_skipped_updates(tmp_path):
     assert (rows[0]["memory"], rows[0]["gradient_norm"]) == (1000, 0.5)
     assert (rows[1]["losses"], rows[1]["skipped"]) == ({}, True)
     assert "gradient_norm" not in rows[1]
-
-
-def test_totals_of_a_run_are_by_objective_and_corpus():
-    totals = TrainingTotals()
-    totals.add(MEASURED)
-    totals.add(SKIPPED)
-    assert totals == TrainingTotals(Counter({"mlm/en": 100, "mlm/para:en-de": 100}))
-
-
-@pytest.mark.parametrize(
-    ("shares", "ratio", "corpora", "warnings"),
-    [
-        ([0.9, 0.9, 0.96, 0.96, 0.1, 0.1], 1.0, ["de"], ["step 4: .* source de, .* copied 93 %"]),
-        ([1.0, 0.5] * 10, 1.0, ["de"], []),
-        ([1.0] * 3, 1.0, ["de"], []),  # the window is not full
-        ([1.0, 0.1] * 10, 1.0, ["de", "ro"], ["step 7: .* source de, .* copied 100 %", "step 15"]),
-        ([1.0] * 4 + [0.1] * 4 + [1.0] * 4, 1.0, ["de"], ["step 4", "step 12"]),
-        ([0.0] * 6, 0.05, ["de"], ["step 4: .* had 0.05 tokens"]),
-        ([0.0] * 6, 2.5, ["de"], ["step 4: .* had 2.5 tokens"]),
-        ([0.0] * 6, 0.3, ["de"], []),
-    ],
-)
-def test_warns_of_copies_and_wrong_lengths_of_translations(
-    caplog, shares, ratio, corpora, warnings
-):
-    observer = CopyingWarning(window=4)
-    for index, share in enumerate(shares):
-        losses = {"copied_share": share, "length_ratio": ratio}
-        corpus = corpora[index % len(corpora)]
-        observer(SimpleNamespace(index=index + 1, corpus=corpus, losses=losses, skipped=False))
-    messages = [record.getMessage() for record in caplog.records]
-    assert len(messages) == len(warnings)
-    for message, expected in zip(messages, warnings, strict=True):
-        assert re.match(expected, message)

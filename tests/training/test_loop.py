@@ -90,7 +90,7 @@ def test_micro_batches_equal_one_large_batch(vocab):
     split = training(vocab, 2, 4)
     for large, small in zip(steps(whole, Progress()), steps(split, Progress()), strict=True):
         assert large.losses["mlm"] == pytest.approx(small.losses["mlm"], rel=1e-5)
-        assert (large.tokens, large.counts) == (small.tokens, small.counts)
+        assert large.tokens == small.tokens
         assert large.gradient_norm == pytest.approx(small.gradient_norm, rel=1e-4)
     assert_same_weights(split, weights(whole), rtol=1e-3, atol=1e-5)
 

@@ -44,7 +44,6 @@ from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import checkpoint, run_folder
 from interlace.training.callbacks import (
     CheckpointCallback,
-    CopyingWarning,
     HeldOutEvaluation,
     MetricsWriter,
     TrackerCallback,
@@ -284,7 +283,7 @@ def _train(
     if accelerator.is_main_process:
         precision = accelerator.mixed_precision.replace("no", "float32")
         log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-        callbacks += [MetricsWriter(metrics), CopyingWarning()]
+        callbacks.append(MetricsWriter(metrics))
     if train.trackers:
         settings = dict(leaves(run.stored_recipe or {}))
         start_trackers(accelerator, run.folder, recipe.name, settings)

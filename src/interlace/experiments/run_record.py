@@ -26,10 +26,9 @@ def run_record(
     recipe: Recipe, training: Training, progress: Progress, seconds: float
 ) -> dict[str, Any]:
     """Return the content of `run.json`, except its `data` and its `model_key`."""
-    totals = progress.totals
-    total = sum(totals.tokens.values())
+    total = progress.tokens.total()
     shares: dict[str, float] = {}
-    for name, count in sorted(totals.tokens.items()):
+    for name, count in sorted(progress.tokens.items()):
         shares[name] = round(count / max(total, 1), 4)
     model = training.accelerator.unwrap_model(training.model)
     perplexity_unit = "per masked subword"

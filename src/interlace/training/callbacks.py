@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired
 
-import numpy as np
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, RunError
 from interlace.core.json_files import checked, json_record
-from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
-from interlace.training.steps import TrainingTotals
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -26,11 +24,6 @@ if TYPE_CHECKING:
     from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
-
-_MAX_COPIED = 0.8  # languages that share names and punctuation stay below; copying is near 1
-# of translations, by source tokens: the range of sound translations of any languages
-_MIN_LENGTH = 0.2
-_MAX_LENGTH = 2.0
 
 
 @dataclass
@@ -170,7 +163,7 @@ class _LoopState(TypedDict):
     stop: bool
     reason: str
     skipped: int
-    totals: dict[str, Any]  # a `TrainingTotals`
+    tokens: dict[str, int]
     evaluation: _StoppingState | None
     loss_scale: NotRequired[_LossScale | None]
 
@@ -223,7 +216,7 @@ class CheckpointCallback:
             "stop": progress.stop,
             "reason": progress.reason,
             "skipped": progress.skipped,
-            "totals": vars(progress.totals),
+            "tokens": progress.tokens,
             "evaluation": self.evaluation.state() if self.evaluation else None,
             "loss_scale": loss_scale.state_dict() if loss_scale else None,
         }
@@ -248,7 +241,7 @@ class CheckpointCallback:
         progress.stop = state["stop"]
         progress.reason = state["reason"]
         progress.skipped = state["skipped"]
-        progress.totals = checked(state["totals"], TrainingTotals, state_path)
+        progress.tokens = Counter(state["tokens"])
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
         loss_scale = self.training.loss_scale
@@ -293,39 +286,3 @@ class CheckpointCallback:
         if errors:
             raise errors[0]
         return 0
-
-
-@dataclass
-class CopyingWarning:
-    """Warns when back-translation fails: most output is copied from the input, or far too short or too long.
-
-    Each source language is checked by itself, as one direction may fail while others are sound.
-
-    window: steps of back-translation over which the shares and ratios are averaged.
-    recent: (copied share, length ratio) of the steps since the last check, by corpus.
-    """
-
-    window: int = 100
-    recent: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-
-    def __call__(self, step: TrainingStep) -> None:
-        """Check a step of back-translation."""
-        if COPIED not in step.losses or step.skipped:
-            return
-        recent = self.recent.setdefault(step.corpus, [])
-        recent.append((step.losses[COPIED], step.losses[LENGTH]))
-        if len(recent) < self.window:
-            return
-        copied, ratio = np.mean(recent, axis=0)
-        recent.clear()
-        if copied > _MAX_COPIED or not _MIN_LENGTH <= ratio <= _MAX_LENGTH:
-            log.warning(
-                "step %d: in %d steps with source %s, translations copied %.0f %% of their tokens and had %.2g tokens "
-                "for each source token, so the model does not learn to translate; start from a model of both "
-                "languages (model.start)",
-                step.index,
-                self.window,
-                step.corpus,
-                100 * copied,
-                ratio,
-            )

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,7 +33,7 @@ from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
 from interlace.training.device import peak_memory
 from interlace.training.mixture import MixtureDraw
-from interlace.training.steps import TrainingStep, TrainingTotals
+from interlace.training.steps import TrainingStep
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -65,7 +65,7 @@ class Progress:
     stop: set by a callback to end the loop after this step; reason: the reason, for the user.
     ending: set by anyone in one process to end the loop soon, as if it was killed; ended: it yields its last step.
     skipped: number of updates without effect before this one, without interruption.
-    totals: of all updates, those before an interruption included.
+    tokens: real tokens by source, such as `mlm/en`, of all updates, those before an interruption included.
     """
 
     done: int = 0
@@ -75,7 +75,7 @@ class Progress:
     ending: bool = False
     ended: bool = False
     skipped: int = 0
-    totals: TrainingTotals = field(default_factory=TrainingTotals)
+    tokens: Counter[str] = field(default_factory=Counter)
 
 
 class TrainingModel(nn.Module):
@@ -158,16 +158,8 @@ def steps(
                 began = start
             batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
-            pending.append(
-                _update(
-                    training,
-                    draw,
-                    batches,
-                    counter,
-                    waited,
-                    ending=progress.ending,
-                )
-            )
+            update = _update(training, draw, batches, counter, waited, ending=progress.ending)
+            pending.append(update)
             # several must read together
             ending_alone = progress.ending and training.accelerator.num_processes == 1
             last = draw.step == training.last
@@ -178,7 +170,7 @@ def steps(
                 progress.done = step.index
                 progress.drawn = update.draw.drawn
                 progress.ended = update.is_ending and update is pending[-1]
-                progress.totals.add(step)
+                progress.tokens[update.source.name] += step.tokens
                 yield step
             pending.clear()
             if progress.stop or progress.ended:
@@ -222,6 +214,11 @@ class _Update:
     rate: float
     waited: float
     is_ending: bool = False
+
+    @property
+    def counts_on_device(self) -> list[Tensor]:
+        """The counts that are not read yet."""
+        return [count for count in self.counts.values() if isinstance(count, Tensor)]
 
 
 def _update(
@@ -304,61 +301,58 @@ def _read(
     began: time of the clock before the first of them.
     """
     totals: list[Tensor] = []
-    norms: list[Tensor] = []
-    shared_counts: list[Tensor] = []
+    unshared: list[Tensor] = []  # what is not to be summed over processes
     for update in pending:
-        totals += [total.double() for total in update.totals.values()]
-        norms.append(update.norm.double())
-        shared_counts += [count for count in update.counts.values() if isinstance(count, Tensor)]
-    device = training.accelerator.device
-    own_numbers = torch.stack([*norms, *(count.to(device) for count in shared_counts)])
-    numbers = torch.cat([counter.summed(torch.stack(totals)), own_numbers]).tolist()
-    seconds = (time.perf_counter() - began) / len(pending)
-    memory = peak_memory(device)
-    read_totals = iter(numbers[: len(totals)])
-    read_norms = iter(numbers[len(totals) : len(totals) + len(norms)])
-    read_counts = iter(numbers[len(totals) + len(norms) :])
+        totals += update.totals.values()
+        unshared += [update.norm, *update.counts_on_device]
+    summed = counter.summed(torch.stack(totals).double())
+    unsummed = torch.stack([number.double() for number in unshared])
+    numbers = iter(torch.cat([summed, unsummed]).tolist())
+    shared = {
+        "seconds": (time.perf_counter() - began) / len(pending),
+        "memory": peak_memory(training.accelerator.device),
+        "last": training.last,
+    }
+    totals_read = [{term: next(numbers) for term in update.totals} for update in pending]
     steps_read = []
-    for update in pending:
+    for update, update_totals in zip(pending, totals_read, strict=True):
+        norm = next(numbers)
         counts = {}
         for name, count in update.counts.items():
-            counts[name] = next(read_counts) if isinstance(count, Tensor) else count
-        update.is_ending = bool(counts.pop(_ENDING))
-        update_totals = {term: next(read_totals) for term in update.totals}
-        step = _record(update, update_totals, counts, next(read_norms))
-        step = replace(step, seconds=seconds, memory=memory, last=training.last)
-        steps_read.append(step)
+            counts[name] = next(numbers) if isinstance(count, Tensor) else count
+        update.is_ending = bool(counts[_ENDING])
+        steps_read.append(_record(update, update_totals, counts, norm, shared))
     return steps_read
 
 
 def _record(
-    update: _Update, totals: dict[str, float], counts: dict[str, float], norm: float
+    update: _Update,
+    totals: dict[str, float],
+    counts: dict[str, float],
+    norm: float,
+    shared: Mapping[str, Any],
 ) -> TrainingStep:
-    """Return the record of an update, still without what all updates that are read together share.
+    """Return the record of an update.
 
-    totals: loss by term. counts: predictions by term, `tokens`, `rows`, and tokens by language.
+    totals: loss by term. counts: predictions by term, `tokens`, `rows`, and tokens by language. shared: what all
+    updates that are read together have in common.
     """
-    tokens = int(counts["tokens"])
     languages = {}
-    predictions = {}
     for name, count in counts.items():
         if name.startswith(_LANGUAGE):
             languages[name.removeprefix(_LANGUAGE)] = int(count)
-        elif name not in _NO_TERMS:
-            predictions[name] = count
     return TrainingStep(
         index=update.draw.step,
         objective=update.source.objective,
         corpus=update.source.corpus,
         losses={term: total / max(counts[term], 1) for term, total in totals.items()},
-        counts=predictions,
-        tokens=tokens,
+        tokens=int(counts["tokens"]),
         learning_rate=update.rate,
         gradient_norm=norm,
-        seconds=0,
         waited=update.waited,
         rows=int(counts["rows"]),
         languages=languages,
+        **shared,
     )
 
 

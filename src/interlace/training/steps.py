@@ -1,9 +1,8 @@
-"""What an update has read and spent, and the totals over all updates of a run, which checkpoints store."""
+"""What an update has read and spent."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -13,7 +12,7 @@ class TrainingStep:
 
     index: number of updates so far, this one included.
     losses: mean loss a prediction, by term, over the whole step.
-    counts: predictions by term; tokens: real tokens; rows: sequences of the batches.
+    tokens: real tokens; rows: sequences of the batches.
     languages: real tokens by language, where the objective counts them.
     seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
         waiting for data.
@@ -25,7 +24,6 @@ class TrainingStep:
     objective: str
     corpus: str
     losses: dict[str, float]
-    counts: dict[str, float]
     tokens: int
     learning_rate: float
     gradient_norm: float
@@ -40,14 +38,3 @@ class TrainingStep:
     def skipped(self) -> bool:
         """Whether the gradient was not finite, so that the weights stayed as they were."""
         return not math.isfinite(self.gradient_norm)
-
-
-@dataclass
-class TrainingTotals:
-    """Sums over the updates of a run; tokens: by objective and corpus, such as `mlm/en`."""
-
-    tokens: Counter[str] = field(default_factory=Counter)
-
-    def add(self, step: TrainingStep) -> None:
-        """Count one update."""
-        self.tokens[f"{step.objective}/{step.corpus}"] += step.tokens
