@@ -38,15 +38,15 @@ def sampler_of(by, to, types, way=0, links=None, seed=0):
     view = view_of(by, to, cuts)
     if links is not None:
         view = replace(view, links=np.stack([links(len(view.entries))] * 2))
-    return Sampler(view, way, None, np.random.default_rng(seed))
+    return Sampler(view.reversed() if way else view, None, np.random.default_rng(seed))
 
 
 def test_a_view_numbers_pairs_of_cut_types():
     cuts = (Cut.of(["haus", "hausen", "das"], 4), Cut.of(["house", "the", "houses", "t"], 1))
     view = view_of([[2, 0], [], [1]], [[1, 0, 3], [1], [2]], cuts)
     assert view.entries.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]  # das-t, haus-t, das-h, haus-h
-    assert view.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
-    backward = Sampler(view, 1, None, np.random.default_rng(0))
+    assert view.words.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
+    backward = view.reversed()
     assert backward.words.cell_starts.tolist() == [0, 6, 6, 7]
     assert backward.words.cells.tolist() == [0, 2, 0, 1, 3, 1, 3]  # a row per source word
 
@@ -131,7 +131,7 @@ def test_counts_equal_those_of_the_links(seed, sweeps):
     sampler = sampler_of(
         *random_rows(rng), types=(5, 6), links=lambda pairs: rng.integers(0, 3, pairs), seed=seed
     )
-    prior = sampler.links.sum()
+    prior = sampler.view.links[0].sum()
     learned = sampler.run([sweeps, 1, sweeps + 1], lambda: None).model
     for tracked, recounted in zip(sampler.counts, sampler.count_links(), strict=True):
         assert np.array_equal(tracked, recounted)

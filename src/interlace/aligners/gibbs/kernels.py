@@ -117,18 +117,15 @@ class Buffers(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def number_cells(
-    table: PairTable, by: Types, by_starts: Offsets, to: Types, to_starts: Offsets, cells: Numbers
-) -> PairTable:
+def number_cells(table: PairTable, text: Words) -> PairTable:
     """Number the type pairs of all cells, from 0, in the order of occurrence, which keeps neighbors close in memory.
 
     Returns the table, enlarged if needed.
     """
+    by, by_starts, to, to_starts, cells, cell_starts, _ = text
     cell = 0
     for row in range(len(by_starts) - 1):
-        table = with_room(
-            table, (by_starts[row + 1] - by_starts[row]) * (to_starts[row + 1] - to_starts[row])
-        )
+        table = with_room(table, cell_starts[row + 1] - cell_starts[row])
         slots, keys, used = table
         for j in range(to_starts[row], to_starts[row + 1]):
             for i in range(by_starts[row], by_starts[row + 1]):
@@ -144,11 +141,12 @@ def twins(types: Types, starts: Offsets, type_count: int) -> Types:
     latest = np.full(type_count, -1, np.int64)
     for row in range(len(starts) - 1):
         for word in range(starts[row], starts[row + 1]):
-            before = latest[types[word]]
+            kind = types[word]
+            before = latest[kind]
             following[word] = word - starts[row]
             if before >= starts[row]:
                 following[word], following[before] = following[before], following[word]
-            latest[types[word]] = word
+            latest[kind] = word
     return following
 
 
@@ -176,14 +174,17 @@ def transpose(
 @njit(cache=True, nogil=True)
 def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> None:
     """Add the links of a text, by word of `to` as in `sweep`, to counts by type pair and by type without partner."""
-    for row in range(len(text.by_starts) - 1):
-        cell = text.cell_starts[row]
-        many = text.by_starts[row + 1] - text.by_starts[row]
-        for word in range(text.to_starts[row], text.to_starts[row + 1]):
-            if chosen[word] == NONE:
-                alone[text.to[word]] += UNIT
+    _, by_starts, to, to_starts, cells, cell_starts, _ = text
+    for row in range(len(by_starts) - 1):
+        cell = cell_starts[row]
+        many = by_starts[row + 1] - by_starts[row]
+        for word in range(to_starts[row], to_starts[row + 1]):
+            partner = chosen[word]
+            if partner == NONE:
+                alone[to[word]] += UNIT
             else:
-                pairs[text.cells[cell + chosen[word]]] += UNIT
+                pair = cells[cell + partner]
+                pairs[pair] += UNIT
             cell += many
 
 
@@ -317,6 +318,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
     jumps, fertilities, posterior, keep = tally
     odds = np.float32(all_odds)
     types = np.float32(len(alone))
+    most_links = fertilities.shape[1] - 1
     weight = np.empty(middle, np.float32)
     score = np.empty(middle, np.float32)
     links = np.empty(middle, np.int32)
@@ -336,15 +338,17 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
         cell = cell_starts[row]
         for word in range(begin, end):
             # remove the word's link
+            drawing = to[word]
             partner = chosen[word]
             if partner == NONE:
-                alone[to[word]] -= UNIT
+                alone[drawing] -= UNIT
                 all_alone[0] -= UNIT
             else:
-                pairs[cells[cell + partner]] -= UNIT
+                pair = cells[cell + partner]
+                pairs[pair] -= UNIT
                 _change_link(words, links, score, kinds, twins, partner, -1, fertility, model)
             # weigh all partners
-            none = odds * np.float32(alone[to[word]] + 1) / (np.float32(all_alone[0]) + types)
+            none = odds * np.float32(alone[drawing] + 1) / (np.float32(all_alone[0]) + types)
             if model == WORDS:
                 total = _weigh_words(weight, score, pairs, cells, cell, many)
                 none *= np.float32(many)
@@ -361,17 +365,22 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
             partner = draw(weight, many, total, below_one(state) * full)
             chosen[word] = partner
             if partner == NONE:
-                alone[to[word]] += UNIT
+                alone[drawing] += UNIT
                 all_alone[0] += UNIT
             else:
-                pairs[cells[cell + partner]] += UNIT
+                pair = cells[cell + partner]
+                pairs[pair] += UNIT
                 _change_link(words, links, score, kinds, twins, partner, 1, fertility, model)
-                jumps[middle + partner - before] += 1
+                width = middle + partner - before
+                jumps[width] += 1
                 before = partner
             cell += many
-        jumps[middle + many - before] += 1
+        last_width = middle + many - before
+        jumps[last_width] += 1
         for i in range(many):
-            fertilities[kinds[i], min(links[i], fertilities.shape[1] - 1)] += 1
+            drawn = kinds[i]
+            count = min(links[i], most_links)
+            fertilities[drawn, count] += 1
     return state
 
 
@@ -385,14 +394,15 @@ def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
     all_links = known.links
     all_word_links = known.words
     cell = 0
-    for j in range(len(to)):
-        for i in range(len(by)):
+    for drawing in to:
+        for drawn in by:
             links = all_links[0]
             word_links = np.float32(known.unknown_links)
-            if by[i] >= 0:
-                word_links = all_word_links[by[i]]
-                if to[j] >= 0:
-                    links = all_links[number_of(slots, keys, by[i], to[j])]
+            if drawn >= 0:
+                word_links = all_word_links[drawn]
+                if drawing >= 0:
+                    pair = number_of(slots, keys, drawn, drawing)
+                    links = all_links[pair]
             cells[cell] = links / word_links
             cell += 1
 
@@ -434,13 +444,16 @@ def _sweep_new(
     for i in range(many):
         score[i] = _fertility_ratio(fertility, by[i], links[i], model)
     for j in range(len(to)):
+        # remove the word's link
         partner = chosen[j]
         if partner != NONE:
             links[partner] -= 1
             score[partner] = _fertility_ratio(fertility, by[partner], links[partner], model)
+        # weigh all partners
+        drawing = to[j]
         none = odds * np.float32(known.unknown_alone)
-        if to[j] >= 0:
-            none = odds * alone[to[j]]
+        if drawing >= 0:
+            none = odds * alone[drawing]
         cell = np.uint64(j * many)
         for i in range(np.uint64(many)):
             weight[i] = cells[cell + i] * score[i]
@@ -455,6 +468,7 @@ def _sweep_new(
         if share:
             for i in range(np.uint64(many)):
                 out[cell + i] += weight[i] / full * share
+        # draw one, and add its link
         state = next_random(state)
         partner = draw(weight, many, total, below_one(state) * full)
         chosen[j] = partner
@@ -491,25 +505,28 @@ def add_posteriors(
     The first sweep uses translations, the second also jumps, the others also fertility; the last KEEP are averaged.
     Cells hold translation probabilities, looked up once for all sweeps; nothing is counted.
     """
-    size = tables.middle
+    words = tables.middle
     buffers = Buffers(  # in place: a function that returns them makes the loops slower
-        np.empty(size, np.float32),
-        np.empty(size, np.float32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
+        np.empty(words, np.float32),
+        np.empty(words, np.float32),
+        np.empty(words, np.int32),
+        np.empty(words, np.int32),
+        np.empty(words, np.int32),
     )
     cells = np.empty(0, np.float32)
     for row in range(rows[0], rows[1]):
+        first_cell = text.cell_starts[row]
+        last_cell = text.cell_starts[row + 1]
+        size = last_cell - first_cell
+        if size == 0:
+            continue
+        if len(cells) < size:
+            cells = np.empty(size, np.float32)
         by = text.by[text.by_starts[row] : text.by_starts[row + 1]]
         to = text.to[text.to_starts[row] : text.to_starts[row + 1]]
-        if len(by) == 0 or len(to) == 0:
-            continue
-        if len(cells) < len(by) * len(to):
-            cells = np.empty(len(by) * len(to), np.float32)
         _look_up(by, to, known, cells)
         buffers.chosen[: len(to)] = NONE
-        out = posterior[text.cell_starts[row] : text.cell_starts[row + 1]]
+        out = posterior[first_cell:last_cell]
         state = _seed(by, to, seed)
         for number in range(BURN + KEEP):
             model = min(WORDS + number, FERTILITY)
@@ -533,12 +550,15 @@ def most_probable(
         cell = cell_starts[row]
         for word in range(to_starts[row], to_starts[row + 1]):
             best = NONE
+            highest = np.float32(0)
             none = np.float32(1)
             for i in range(many):
-                none -= posterior[cell + i]
-                if best == NONE or posterior[cell + i] > posterior[cell + best]:
+                probability = posterior[cell + i]
+                none -= probability
+                if best == NONE or probability > highest:
                     best = i
-            if best != NONE and posterior[cell + best] <= none:
+                    highest = probability
+            if highest <= none:
                 best = NONE
             chosen[word] = best
             cell += many

@@ -57,7 +57,7 @@ class SamplerModel:
 
     cuts: of the drawn and of the drawing side.
     entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or are in the prior.
-    pairs: (m,) by entry. words: (types,) by drawn type. alone: (types,) words without partner.
+    pairs: (m,) by entry. words: (types,) by drawn type. alone: (types,) words without partner, by drawing type.
     jumps: (2 * MAX_JUMP + 1,) probabilities. fertility: (types, FERTILITIES) as `Tables.fertility`.
     """
 
@@ -74,18 +74,24 @@ class SamplerModel:
         cls, arrays: Mapping[str, AnyArray], prefix: str, cuts: Cuts, where: str
     ) -> SamplerModel:
         """Rebuild a sampler's model from `arrays`, or raise a DataError."""
-        by = cuts[0].size
-        to = cuts[1].size
+        drawn = cuts[0].size
+        drawing = cuts[1].size
         entry_count = np.size(arrays.get(f"{prefix}.entries", ())) // 2
         entries = checked_array(
-            arrays, f"{prefix}.entries", np.int32, (entry_count, 2), where, 0, (by - 1, to - 1)
+            arrays,
+            f"{prefix}.entries",
+            np.int32,
+            (entry_count, 2),
+            where,
+            0,
+            (drawn - 1, drawing - 1),
         )
         shapes = {
             "pairs": (entry_count,),
-            "words": (by,),
-            "alone": (to,),
+            "words": (drawn,),
+            "alone": (drawing,),
             "jumps": (2 * MAX_JUMP + 1,),
-            "fertility": (by, FERTILITIES),
+            "fertility": (drawn, FERTILITIES),
         }
         restored = {}
         for name, shape in shapes.items():
@@ -97,14 +103,8 @@ class SamplerModel:
 
     def arrays(self, prefix: str) -> dict[str, AnyArray]:
         """Return all that `restore` needs besides the cuts, which follow from the word types."""
-        return {
-            f"{prefix}.entries": self.entries,
-            f"{prefix}.pairs": self.pairs,
-            f"{prefix}.words": self.words,
-            f"{prefix}.alone": self.alone,
-            f"{prefix}.jumps": self.jumps,
-            f"{prefix}.fertility": self.fertility,
-        }
+        names = ("entries", "pairs", "words", "alone", "jumps", "fertility")
+        return {f"{prefix}.{name}": getattr(self, name) for name in names}
 
     @cached_property
     def known(self) -> Known:
@@ -112,10 +112,9 @@ class SamplerModel:
         links = np.append(np.float32(ALPHA), self.pairs)
         alone = self.alone + np.float32(ALPHA)
         total = float(alone.sum(dtype=np.float64)) + ALPHA
+        shares_alone = alone / np.float32(total)
         table = PairTable.of(self.entries)
-        return Known(
-            table, links, self.words, alone / np.float32(total), UNKNOWN_LINKS, ALPHA / total
-        )
+        return Known(table, links, self.words, shares_alone, UNKNOWN_LINKS, ALPHA / total)
 
 
 def words_of(by: Ragged, to: Ragged, cuts: Cuts) -> Words:
@@ -169,6 +168,7 @@ def posteriors_of(
     starts = cell_starts(source, target)
     middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
     posteriors = (np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.float32))  # by cell
+    share = 2 / len(models)
     samplers = []
     for number, model in enumerate(models):
         by, to = (target, source) if number % 2 else (source, target)
@@ -179,9 +179,8 @@ def posteriors_of(
         rows = (first, min(first + _ROWS, len(source)))
         for number, sampler in enumerate(samplers):
             sampler_seed = np.uint64((2 * seed + 1) * _SEED + number & 0xFFFFFFFFFFFFFFFF)
-            kernels.add_posteriors(
-                *sampler, rows, sampler_seed, posteriors[number % 2], 2 / len(models)
-            )
+            of_way = posteriors[number % 2]
+            kernels.add_posteriors(*sampler, rows, sampler_seed, of_way, share)
 
     list(pool.map(align, range(0, len(source), _ROWS)))
     return Posteriors(source.offsets, target.offsets, starts, *posteriors)
@@ -216,10 +215,11 @@ def links_of(
     source = posteriors.source_starts
     target = posteriors.target_starts
     starts = posteriors.cell_starts
+    target_lengths = np.diff(target)
     if symmetrization == "posterior":
         cells = np.flatnonzero(posteriors.mean >= np.float32(threshold))
         rows = np.searchsorted(starts, cells, side="right") - 1
-        words = np.divmod(cells - starts[rows], np.diff(target)[rows])
+        words = np.divmod(cells - starts[rows], target_lengths[rows])
         likely_links = np.stack(words, axis=1).astype(np.int32)
         lengths = np.bincount(rows, minlength=len(starts) - 1)
         confidence = np.minimum(posteriors.mean[cells], np.float32(1))
@@ -230,8 +230,10 @@ def links_of(
     backward = _most_probable(target, source, starts, posteriors.by_source)
     links = symmetrize(forward, backward, symmetrization, threads or None)
     rows = links.rows()
-    cells = starts[rows] + links.flat[:, 0] * np.diff(target)[rows] + links.flat[:, 1]
-    return Alignments(links, np.clip(posteriors.mean[cells], np.float32(1e-6), np.float32(1)))
+    source_words, target_words = links.flat.T
+    cells = starts[rows] + source_words * target_lengths[rows] + target_words
+    confidence = np.clip(posteriors.mean[cells], np.float32(1e-6), np.float32(1))
+    return Alignments(links, confidence)
 
 
 def _most_probable(

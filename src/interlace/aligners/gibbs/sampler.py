@@ -10,15 +10,13 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import count
 from threading import Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, usable_pairs
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally
+from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally, Words
 from interlace.aligners.gibbs.model import (
     FERTILITIES,
     MAX_JUMP,
@@ -102,18 +100,31 @@ class Learned:
 
 @dataclass(frozen=True)
 class View:
-    """A text with cut words, whose type pairs are numbered.
+    """A text with cut words, whose type pairs are numbered, as one of its samplers sees it.
 
-    words: of the source and target text. cuts: of source and target words.
-    entries: (m, 2) int32 source and target type of each numbered pair. cells: their numbers, rows by target word.
-    links: (2, p) that the forward and the backward sampler start with, of the first p type pairs.
+    words: without twins. cuts: of drawn and drawing words.
+    entries: (m, 2) int32 drawn and drawing type of each numbered pair.
+    links: (2, p) that this sampler and the one of the other direction start with, of the first p type pairs.
     """
 
-    words: tuple[Ragged, Ragged]
+    words: Words
     cuts: Cuts
     entries: Int32Array
-    cells: NDArray[np.uint32]
     links: DoubleArray
+
+    def reversed(self) -> View:
+        """Return the view of the other direction, whose drawn words are the drawing words here."""
+        words = self.words
+        cells = np.empty_like(words.cells)
+        kernels.transpose(words.by_starts, words.to_starts, words.cell_starts, words.cells, cells)
+        reversed_words = words._replace(
+            by=words.to,
+            by_starts=words.to_starts,
+            to=words.by,
+            to_starts=words.by_starts,
+            cells=cells,
+        )
+        return View(reversed_words, self.cuts[::-1], self.entries[:, ::-1], self.links[::-1])
 
 
 @dataclass(frozen=True)
@@ -130,90 +141,88 @@ class TextPart:
     before: Sequence[Learned] = ()
 
     def view(self, number: int) -> View:
-        """Number all type pairs of a view; those to start with come first."""
+        """Number all type pairs of a view, whose target words draw source words; those to start with come first."""
         cuts = self.cuts[number]
         starting_pairs, links = self._starting_links(number)
         words = words_of(*self.words, cuts)
-        cells = np.empty(words.cell_starts[-1], np.uint32)
-        table = kernels.number_cells(
-            PairTable.of(starting_pairs),
-            words.by,
-            words.by_starts,
-            words.to,
-            words.to_starts,
-            cells,
-        )
-        return View(self.words, cuts, PairTable(*table).pairs(), cells, links)
+        words = words._replace(cells=np.empty(words.cell_starts[-1], np.uint32))
+        table = kernels.number_cells(PairTable.of(starting_pairs), words)
+        return View(words, cuts, PairTable(*table).pairs(), links)
 
     def _starting_links(self, number: int) -> tuple[Int32Array, DoubleArray]:
         """Return (p, 2) pairs of types of a view, and (2, p) the links of each, forward and backward."""
         if self.before:
             forward = self.before[2 * number].model
             backward = self.before[2 * number + 1].model
-            entries = np.concatenate([forward.entries, backward.entries[:, ::-1]])
-            links = np.zeros((2, len(entries)))
-            links[0, : len(forward.pairs)] = forward.pairs.astype(np.float64) - ALPHA
-            links[1, len(forward.pairs) :] = backward.pairs.astype(np.float64) - ALPHA
+            sources = np.concatenate([forward.entries[:, 0], backward.entries[:, 1]])
+            targets = np.concatenate([forward.entries[:, 1], backward.entries[:, 0]])
+            links = np.zeros((2, len(sources)))
+            forward_count = len(forward.pairs)
+            links[0, :forward_count] = forward.pairs.astype(np.float64) - ALPHA
+            links[1, forward_count:] = backward.pairs.astype(np.float64) - ALPHA
         else:
             source_cut, target_cut = self.cuts[number]
-            source, target = self.prior.entries.T
-            entries = np.stack([source_cut(source), target_cut(target)], axis=1)
+            sources = source_cut(self.prior.entries[:, 0])
+            targets = target_cut(self.prior.entries[:, 1])
             links = np.stack([self.prior.counts, self.prior.counts])
-        keys = entries[:, 0].astype(np.int64) << 32 | entries[:, 1]
+        keys = sources.astype(np.int64) << 32 | targets
         distinct, rows = np.unique(keys, return_inverse=True)
-        pairs = np.stack([distinct >> 32, distinct & 0xFFFFFFFF], axis=1).astype(np.int32)
-        return pairs, np.stack([np.bincount(rows, counts, len(distinct)) for counts in links])
+        pairs = np.stack([distinct >> 32, distinct & 0xFFFFFFFF], axis=1)
+        sums = [np.bincount(rows, counts, len(distinct)) for counts in links]
+        return pairs.astype(np.int32), np.stack(sums)
 
 
 class Sampler:
-    """The state of one sampler: each word of one side of a view draws a partner of the other side.
+    """The state of one sampler: each drawing word of a view draws a partner.
 
-    way: 0: target words draw source words; 1: source words draw. before: what it learned from earlier parts.
+    before: what it learned from earlier parts.
     """
 
-    def __init__(self, view: View, way: int, before: Learned | None, rng: Generator) -> None:
-        by, to = view.words if way == 0 else view.words[::-1]
-        cuts = view.cuts if way == 0 else view.cuts[::-1]
-        self._cuts = cuts
-        self._entries = view.entries if way == 0 else view.entries[:, ::-1]
-        self.links = view.links[way]
-        words = words_of(by, to, cuts)
-        cells = view.cells
-        if way == 1:
-            cells = np.empty_like(view.cells)
-            kernels.transpose(
-                words.to_starts, words.by_starts, words.cell_starts, view.cells, cells
-            )
-        twins = kernels.twins(words.by, words.by_starts, cuts[0].size)
-        self.words = words._replace(cells=cells, twins=twins)
-        self._middle = int(max(by.lengths.max(initial=0), to.lengths.max(initial=0))) + 2
+    def __init__(self, view: View, before: Learned | None, rng: Generator) -> None:
+        self.view = view
+        words = view.words
+        drawn_cut, drawing_cut = view.cuts
+        drawn_types = drawn_cut.size
+        twins = kernels.twins(words.by, words.by_starts, drawn_types)
+        self.words = words._replace(twins=twins)
+        drawn_lengths = np.diff(words.by_starts)
+        drawing_lengths = np.diff(words.to_starts)
+        longest = max(drawn_lengths.max(initial=0), drawing_lengths.max(initial=0))
+        self._middle = int(longest) + 2
         self._state = np.uint64(rng.integers(1, 2**63))
-        candidates = np.repeat(by.lengths, to.lengths)  # (words,) of each drawing word
+        candidates = np.repeat(drawn_lengths, drawing_lengths)  # (words,) of each drawing word
         self.chosen = _first_partners(candidates, rng)
-        types = cuts[0].size
-        self._alone = np.zeros(cuts[1].size)
+        self._alone = np.zeros(drawing_cut.size)
         self._earlier_jumps = np.zeros(2 * MAX_JUMP + 1, np.int64)
-        self._earlier_fertility = np.zeros((types, FERTILITIES), np.int64)
+        self._earlier_fertility = np.zeros((drawn_types, FERTILITIES), np.int64)
         if before is not None:
-            self._alone[: len(before.model.alone)] = before.model.alone
-            self._earlier_jumps = before.jumps
-            self._earlier_fertility[: len(before.fertility)] = before.fertility
+            self._continue_from(before)
         self.counts = self.count_links()
         self._jumps = np.ones(2 * MAX_JUMP + 1, np.float32)
-        self._tables = tables_of(self._jumps, np.ones((types, 1), np.float32), self._middle)
-        self.posterior = np.zeros(len(cells), np.float32)
+        self._tables = tables_of(self._jumps, np.ones((drawn_types, 1), np.float32), self._middle)
+        self.posterior = np.zeros(len(words.cells), np.float32)
         self._sums = [np.zeros(len(counts), np.float32) for counts in self.counts[:3]]
         self._kept_sweeps = 0
 
+    def _continue_from(self, before: Learned) -> None:
+        """Start with the counts of earlier parts, which have fewer types."""
+        alone = before.model.alone
+        self._alone[: len(alone)] = alone
+        self._earlier_jumps = before.jumps
+        self._earlier_fertility[: len(before.fertility)] = before.fertility
+
     def count_links(self) -> SamplerCounts:
         """Count the current links and those to start with; 32 bits per type pair unless a sweep may need more."""
-        words = self.words
-        pairs = np.ones(len(self._entries), np.int64)
-        pairs[: len(self.links)] += np.round(UNIT * self.links).astype(np.int64)
-        largest = pairs.max(initial=1) + UNIT * int(np.bincount(words.to).max(initial=0))
-        alone = np.round(UNIT * self._alone).astype(np.int64)
-        kernels.count_links(words, self.chosen, pairs, alone)
-        drawn = np.bincount(self._entries[:, 0], weights=pairs, minlength=self._cuts[0].size)
+        entries = self.view.entries
+        starting_links = _in_units(self.view.links[0])
+        pairs = np.ones(len(entries), np.int64)
+        pairs[: len(starting_links)] += starting_links
+        most_frequent = int(np.bincount(self.words.to).max(initial=0))
+        largest = pairs.max(initial=1) + UNIT * most_frequent
+        alone = _in_units(self._alone)
+        kernels.count_links(self.words, self.chosen, pairs, alone)
+        drawn_types = self.view.cuts[0].size
+        drawn = np.bincount(entries[:, 0], weights=pairs, minlength=drawn_types)
         width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
         all_alone = alone.sum(keepdims=True)
         return SamplerCounts(pairs.astype(width), drawn.astype(np.int64), alone, all_alone)
@@ -233,10 +242,10 @@ class Sampler:
         # in no pair of this part, and never linked in earlier ones
         words[words == 0] = UNKNOWN_LINKS
         linked = pairs > 1.5 * ALPHA
-        entries = np.ascontiguousarray(self._entries[linked])
+        entries = np.ascontiguousarray(self.view.entries[linked])
         fertility = self._tables.fertility
         learned = SamplerModel(
-            self._cuts, entries, pairs[linked], words, alone, self._jumps, fertility
+            self.view.cuts, entries, pairs[linked], words, alone, self._jumps, fertility
         )
         return Learned(learned, self._last_jumps, self._last_fertility)
 
@@ -269,6 +278,10 @@ class Sampler:
         self._tables = tables_of(self._jumps, ratios, self._middle)
 
 
+def _in_units(links: DoubleArray) -> IntArray:
+    return np.round(UNIT * links).astype(np.int64)
+
+
 def _first_partners(candidates: IntArray, rng: Generator) -> Int32Array:
     """(words,) a partner of each word, drawn uniformly from so many candidates, or none.
 
@@ -291,6 +304,34 @@ def _jump_probabilities(counts: IntArray, words: int) -> FloatArray:
     return np.asarray(jumps / jumps[possible].sum(), np.float32)
 
 
+class _Steps:
+    """Reports the sweeps of samplers in several threads; the first error stops all of them at their next sweep."""
+
+    def __init__(self, progress: Progress, count: int) -> None:
+        self._progress = progress
+        self._count = count
+        self._done = 0
+        self._lock = Lock()
+        self._error: BaseException | None = None
+
+    def tick(self) -> None:
+        """Report a sweep."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            self._done += 1
+            try:
+                self._progress("sampling", self._done, self._count)
+            except BaseException as error:
+                self._error = error
+                raise
+
+    def stop(self) -> None:
+        """Stop samplers that still run."""
+        with self._lock:
+            self._error = self._error or CancelledError()
+
+
 def run_samplers(
     part: TextPart, schedule: list[int], seed: int, threads: int, progress: Progress, number: int
 ) -> tuple[FloatArray, list[Learned]]:
@@ -300,29 +341,18 @@ def run_samplers(
     processor. number: of the part of the text.
     """
     views = len(part.cuts)
-    steps = count(1)
-    lock = Lock()
-    errors: list[BaseException] = []  # the first stops all samplers
+    steps = _Steps(progress, sum(schedule) * 2 * views)
 
-    def tick() -> None:
-        if errors:
-            raise errors[0]
-        try:
-            with lock:
-                progress("sampling", next(steps), sum(schedule) * 2 * views)
-        except BaseException as error:
-            errors.append(error)
-            raise
-
-    def run(numbered: Future[View], view: int, way: int) -> tuple[FloatArray, Learned]:
-        rng = generator(Purpose.ALIGN, seed, number * views + view, way)
-        before = part.before[2 * view + way] if part.before else None
-        sampler = Sampler(numbered.result(), way, before, rng)
-        learned = sampler.run(schedule, tick)
+    def run(numbered: Future[View], number_of_view: int, way: int) -> tuple[FloatArray, Learned]:
+        view = numbered.result()
+        before = part.before[2 * number_of_view + way] if part.before else None
+        rng = generator(Purpose.ALIGN, seed, number * views + number_of_view, way)
+        sampler = Sampler(view.reversed() if way else view, before, rng)
+        learned = sampler.run(schedule, steps.tick)
         return sampler.posterior, learned
 
     means = np.zeros((2, cell_starts(*part.words)[-1]), np.float32)
-    learned_jobs = []
+    results = []
     with ThreadPoolExecutor(min(threads or processors(), 2 * views)) as pool:
         jobs = []
         for view in range(views):
@@ -335,9 +365,9 @@ def run_samplers(
             for way in (0, 1) * views:
                 posterior, learned = jobs.pop(0).result()
                 means[way] += posterior
-                learned_jobs.append(learned)
+                results.append(learned)
                 del posterior  # frees four bytes per cell while waiting for the next
         finally:
-            errors.append(CancelledError())  # on Ctrl-C the other samplers stop too
+            steps.stop()  # on Ctrl-C
     means *= np.float32(1 / views)
-    return means, learned_jobs
+    return means, results
