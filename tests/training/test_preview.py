@@ -58,7 +58,7 @@ def test_padding_is_not_shown():
     found.inputs["attention_mask"] = np.array([[1, 1, 1, 0, 0]])
     assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
     tlm = Tlm(packed="halves", masking={"rate": 0}, max_length=64)
-    [(_, found)] = EXAMPLE.batches(tlm, VOCAB, embeddings=True)
+    (found,) = EXAMPLE.batches(tlm, VOCAB, embeddings=True).values()
     reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
     assert list(reads.values()) == [*SOURCE, *TARGET]
     assert list(reads)[len(SOURCE)] == 32

@@ -71,9 +71,10 @@ def preview(
     if built_objective.architecture == "seq2seq":
         subwords = subwords.with_target_languages(example.languages)
     previews = {}
-    for corpus, batch in example.batches(
+    batches = example.batches(
         built_objective, subwords, rows=rows, seed=seed, embeddings=embeddings
-    ):
+    )
+    for corpus, batch in batches.items():
         previews[corpus] = preview_batch(batch, subwords, built_objective, corpus.split("-"))
     _print_example(example, built_objective)
     for corpus, preview in previews.items():

@@ -1,6 +1,7 @@
 """The data of a recipe: the user's folder or the toy corpus, and the folders of derived languages."""
 
 import os
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,13 @@ from interlace.toy.languages import LANGUAGES
 GENERATED_VERSION = 1
 
 
+@dataclass(frozen=True, eq=False)
 class ToyFiles(Artifact[Path]):
     """The files of a toy corpus."""
 
     kind = "toy"
 
-    def __init__(self, toy: ToyCorpus) -> None:
-        self.toy = toy
+    toy: ToyCorpus
 
     def __str__(self) -> str:
         return f"the toy corpus in {', '.join(self.toy.languages)}"

@@ -133,14 +133,14 @@ class _Lines:
         return self.read()
 
 
+@dataclass(frozen=True, eq=False)
 class CorpusWords(Artifact[Path]):
     """The training text of a language in words, from all corpora, without lines that filters drop."""
 
     kind = "words"
 
-    def __init__(self, language: str, texts: Sequence[CorpusText]) -> None:
-        self.language = language
-        self.texts = texts
+    language: str
+    texts: Sequence[CorpusText]
 
     def __str__(self) -> str:
         return f"the words of {self.language}"

@@ -69,14 +69,11 @@ def missing_inputs(
 
 
 def check_inputs(recipe: Recipe) -> None:
-    """Raise a DataError that lists missing files of training text, alignment and dictionaries."""
+    """Raise a DataError that lists the first missing files of training text, alignment and dictionaries."""
     messages: list[str] = []
     _check_training(recipe, data_root(recipe), messages)
-    if len(messages) == 1:
-        raise DataError(messages[0])
     if messages:
-        header = f"{len(messages)} inputs are missing, such as"
-        raise DataError("\n  ".join([header, *messages[:_MAX_LISTED]]))
+        raise DataError("\n  ".join(messages[:_MAX_LISTED]))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,7 @@ class ModelMetadata:
 
     name: str
     normalization: Normalization
-    max_source_lengths: Mapping[str, int]
+    max_source_lengths: dict[str, int]
 
     @classmethod
     def of(cls, recipe: Recipe) -> ModelMetadata:
@@ -51,22 +50,11 @@ class ModelMetadata:
     def read(cls, folder: Path) -> ModelMetadata | None:
         """Return the metadata in a model's folder; None for models of other libraries."""
         remedy = "copy the model again, or remove the file"
-        return read_json(
-            folder / METADATA,
-            cls,
-            None,
-            remedy=remedy,
-        )
+        return read_json(folder / METADATA, cls, None, remedy=remedy)
 
     def write(self, folder: Path) -> None:
         """Write the metadata into a model's folder."""
-        lengths = dict(self.max_source_lengths)
-        data = {
-            "name": self.name,
-            "normalization": self.normalization.dump(),
-            "max_source_lengths": lengths,
-        }
-        write_json(folder / METADATA, data)
+        write_json(folder / METADATA, {**vars(self), "normalization": self.normalization.dump()})
 
     def check_direction(self, source: str, target: str) -> None:
         """Raise a SettingsError if the direction was not learned; it names those that were."""

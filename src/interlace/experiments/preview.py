@@ -89,8 +89,8 @@ class PreviewPair:
         rows: int = 1,
         seed: int = 0,
         embeddings: bool = False,
-    ) -> list[tuple[str, Batch]]:
-        """Return (corpus, batch): one of the pair, or one per language if the objective reads single sentences.
+    ) -> dict[str, Batch]:
+        """Return batches by corpus: one of the pair, or one per language if the objective reads single sentences.
 
         rows: how often the pair is repeated in a batch. embeddings: with language embeddings.
         """
@@ -118,25 +118,10 @@ class PreviewPair:
         examples: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
         if objective.reads is not Pairs:
             examples = {side.language: side for side in (pairs.source, pairs.target)}
-        batches = []
+        batches = {}
         for number, (name, rows_of_corpus) in enumerate(examples.items()):
-            rng = generator(
-                Purpose.BATCH,
-                seed,
-                1,
-                number,
-            )
-            batches.append(
-                (
-                    name,
-                    objective.batch(
-                        rows_of_corpus,
-                        prepared,
-                        1,
-                        rng,
-                    ),
-                )
-            )
+            rng = generator(Purpose.BATCH, seed, 1, number)
+            batches[name] = objective.batch(rows_of_corpus, prepared, 1, rng)
         return batches
 
     def _texts(self) -> TextPairs:

@@ -75,16 +75,16 @@ class Run:
             SettingsError: the recipe names entries of plugins that are not loaded.
         """
         stored = self.stored_recipe
-        if stored is None and not self.is_finished:
-            return None
+        if not self.is_finished:
+            if stored is None:
+                return None
+            raise RunError(
+                f"{self.folder}: this run is not finished; resume it with `interlace pretrain`"
+            )
         if stored is None:
             raise RunError(
                 f"{self.folder / RECIPE}: missing, although the run is finished; restore it, or name the model alone, "
                 f"{self.model_folder}"
-            )
-        if not self.is_finished:
-            raise RunError(
-                f"{self.folder}: this run is not finished; resume it with `interlace pretrain`"
             )
         try:
             return Recipe.read(stored, str(self.folder / RECIPE))

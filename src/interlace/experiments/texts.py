@@ -57,10 +57,9 @@ class RecipeTexts:
         if self.recipe.word_tokenizer != AUTO:
             return WORD_TOKENIZERS.build(self.recipe.word_tokenizer)
         names: set[str] = set()
-        for group in self.recipe.corpora.values():
-            for corpus in group.trained:
-                if not self.recipe.derived.keys() & {*corpus.split("-")}:
-                    names.add(self._suitable_tokenizer(group, corpus))
+        for label, corpus in self.recipe.corpora_in("train").values():
+            if not self.recipe.derived.keys() & {*corpus.split("-")}:
+                names.add(self._suitable_tokenizer(self.recipe.corpora[label], corpus))
         return WORD_TOKENIZERS.build("unicode" if "unicode" in names else "whitespace")
 
     def _suitable_tokenizer(self, group: CorpusGroup, corpus: str) -> str:

@@ -40,7 +40,6 @@ from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
 from interlace.readers.common.text import plain
 from interlace.text.lines import count_lines, read_lines, writing
-from interlace.training.run_folder import RECIPE
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +77,7 @@ class LineTranslator:
         from interlace.models.translator import Translator
         from interlace.training.device import accelerator_for
 
-        path = Path(name)
-        if path.name == "model" and (path.parent / RECIPE).is_file():
-            path = path.parent
-        trained_model = target_of(str(path), into=path)
+        trained_model = target_of(name, into=Path(name))
         self._folder = trained_model.model
         metadata = trained_model.metadata
         if metadata is not None and not force:
@@ -152,14 +148,9 @@ class LineTranslator:
 def _stored_translations(path: Path) -> list[LineTranslation]:
     """Return the translations of a stored window; none if they are missing or damaged."""
     try:
-        translations: list[LineTranslation] = read_json(
-            path,
-            list[LineTranslation],
-            [],
-        )
+        return list(read_json(path, list[LineTranslation], []))
     except DataError:
         return []
-    return translations
 
 
 @contextmanager

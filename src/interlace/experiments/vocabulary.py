@@ -1,6 +1,7 @@
 """The vocabulary of a recipe: an existing tokenizer, one that is extended, or one that is learned from its text."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from interlace.models.token_embeddings import check_vectors
 TextsByLanguage = Mapping[str, Sequence[CorpusText]]
 
 
+@dataclass(frozen=True, eq=False)
 class RecipeVocab(Artifact[Vocab]):
     """A vocabulary that is learned from the training text of several languages.
 
@@ -25,10 +27,9 @@ class RecipeVocab(Artifact[Vocab]):
 
     kind = "vocab"
 
-    def __init__(self, settings: VocabSettings, texts: TextsByLanguage, base: Vocab | None) -> None:
-        self.settings = settings
-        self.texts = texts
-        self.base = base
+    settings: VocabSettings
+    texts: TextsByLanguage
+    base: Vocab | None
 
     def __str__(self) -> str:
         if self.base is None:
