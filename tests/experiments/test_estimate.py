@@ -5,7 +5,6 @@ import torch
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import SettingsError
 from interlace.experiments import estimate as estimating
 from interlace.experiments.estimate import estimate
 from interlace.experiments.pretrain import pretrain
@@ -46,11 +45,6 @@ def test_a_dry_run_changes_nothing_of_the_run(tmp_path, monkeypatch):
         pretrain(recipe, tmp_path / name)
     first, second = (weights(tmp_path / name) for name in ("plain", "estimated"))
     assert all(torch.equal(first[key], second[key]) for key in first)
-
-
-def test_rejects_recipes_of_word_vectors():
-    with pytest.raises(SettingsError, match=r"has no \[objectives\] and cannot train"):
-        estimate(read_recipe("tiny/emb"))
 
 
 def test_dry_run_prints_the_estimate_and_writes_no_run(tmp_path, monkeypatch):

@@ -120,10 +120,7 @@ def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str
     for group_or_corpus in wanted or workspace.groups:
         names += workspace.groups.get(group_or_corpus, [group_or_corpus])
     names = [name for name in names if name in workspace.readable]
-    parallel = []
-    for name in names:
-        if isinstance(workspace.readable[name], ParallelCorpus):
-            parallel.append(name)
+    parallel = [name for name in names if isinstance(workspace.readable[name], ParallelCorpus)]
     if objective.reads is Pairs:
         return parallel
     monolingual = [name for name in names if name not in parallel]

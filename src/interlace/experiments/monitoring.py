@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
 from interlace.core.errors import SettingsError
@@ -27,8 +28,6 @@ from interlace.tasks.common.translation import SourceLines, TranslationTask
 from interlace.training.diagnostics import DiagnosticProbes, perplexities
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
-
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits

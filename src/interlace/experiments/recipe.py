@@ -96,8 +96,9 @@ class ObjectiveEntry(EntrySettings):
     )
     corpora: list[str] = Field(
         [],
-        description="Groups or corpora to read, such as 'text', 'en-de', or one side, 'en-de:en'. Default: all that it "
-        "can read; monolingual objectives read both sides of parallel text only if there is no other.",
+        description="Groups or corpora to read, such as 'text', 'en-de', or one side, 'en-de:en'; 'GROUP:en-de' if a "
+        "group before has the same pair. Default: all that it can read; monolingual objectives read both sides of "
+        "parallel text only if there is no other.",
     )
     settings: dict[str, Any] = Field({}, description="Settings of the objective.")
 
