@@ -97,7 +97,7 @@ def scored(tmp_path_factory):
     tasks = "".join(
         f"[evaluate.tasks.{name}]\n" for name in OF_ENCODERS if name != "word_translation"
     )
-    tasks += "[evaluate.tasks.word_translation]\nmax_words = 20000\n"
+    tasks += "[evaluate.tasks.word_translation]\ncandidates = 'dictionary'\n"
     tasks += "".join(f"[evaluate.tasks.{name}.tuning]\nepochs = 1\n" for name in TUNED)
     folder = pretrained(
         tmp_path_factory.mktemp("real"), ["mlm"], "[model.lora]\nrank = 4\n" + tasks

@@ -113,4 +113,5 @@ def test_padding_never_counts_and_empty_rows_are_pooled_to_zeros(how):
 
 def test_half_precision_is_summed_in_float32():
     states = torch.full((1, 1000, 1), 1.001).to(torch.bfloat16)
-    assert torch.equal(pool(states), states[:, 0])
+    mask = torch.ones(1, 1000)
+    assert torch.equal(pool(states, mask, "mean"), states[:, 0])

@@ -216,23 +216,23 @@ def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tens
     return copies
 
 
-def pool(states: Tensor, mask: Tensor | None = None, how: Pooling = "mean") -> Tensor:
+def pool(states: Tensor, mask: Tensor, how: Pooling) -> Tensor:
     """Return one (B, H) vector a sequence from (B, L, H) states; zeros for a sequence without a state to pool.
 
-    mask: (B, L) true where a state counts; None: all. how: the first state (BERT's and XLM's sentence vector), the mean
+    mask: (B, L) true where a state counts. how: the first state (BERT's and XLM's sentence vector), the mean
     (summed in float32) or the maximum.
     """
-    if mask is None:
-        mask = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
     mask = mask.bool()
+    counts = mask.sum(dim=1, keepdim=True)
+    if how == "mean":
+        total = (states.float() * mask[:, :, None]).sum(dim=1)
+        return (total / counts.clamp(min=1)).to(states.dtype)
     if how == "first":
         rows = torch.arange(len(states), device=states.device)
-        return states[rows, mask.int().argmax(dim=1)] * mask.any(dim=1, keepdim=True)
-    if how == "mean":
-        total = (states.float() * mask.unsqueeze(-1)).sum(dim=1)
-        return (total / mask.sum(dim=1, keepdim=True).clamp(min=1)).to(states.dtype)
-    hidden = states.masked_fill(~mask.unsqueeze(-1), float("-inf"))
-    return hidden.amax(dim=1).masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
+        pooled = states[rows, mask.int().argmax(dim=1)]
+    else:
+        pooled = states.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
+    return pooled.masked_fill(counts == 0, 0.0)
 
 
 def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:

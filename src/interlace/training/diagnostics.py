@@ -47,7 +47,7 @@ KIND = "diagnosis"  # of a line in `metrics.jsonl`
 def perplexities(
     backbone: Backbone, held_out: list[HeldOutBatches], device: torch.device
 ) -> dict[str, float]:
-    """Return `perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, as in XLM) and `perplexity/geometric`.
+    """Return `perplexity/XX` for each corpus, and `perplexity/mean` (arithmetic, as in XLM).
 
     If masks are measured too, the perplexity of a causal model is called `causal_perplexity/XX`.
     """
@@ -58,11 +58,9 @@ def perplexities(
             by_measure.setdefault(corpus.name, {})[corpus.corpus] = perplexity(total, count)
     scores: dict[str, float] = {}
     for name, by_corpus in by_measure.items():
-        values = list(by_corpus.values())
         for corpus_name, value in by_corpus.items():
             scores[f"{name}/{corpus_name}"] = value
-        scores[f"{name}/mean"] = float(np.mean(values))
-        scores[f"{name}/geometric"] = float(np.exp(np.mean(np.log(values))))
+        scores[f"{name}/mean"] = float(np.mean(list(by_corpus.values())))
     return {key: round(value, 5) for key, value in scores.items()}
 
 
@@ -91,37 +89,19 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     return {name: round(value, 5) for name, value in scores.items()}
 
 
-def _name_of(pairs: Pairs) -> str:
-    return f"{pairs.source.language}-{pairs.target.language}"
-
-
 def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, pairs: Pairs) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
     settings = probes.retrieval
     layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
-    source = unit(
-        layer_vectors(
-            backbone,
-            probes.vocab,
-            pairs.source,
-            layer,
-            settings.limits,
-        )
-    )
-    target = unit(
-        layer_vectors(
-            backbone,
-            probes.vocab,
-            pairs.target,
-            layer,
-            settings.limits,
-        )
-    )
+    limits = settings.limits
+    source = unit(layer_vectors(backbone, probes.vocab, pairs.source, layer, limits))
+    target = unit(layer_vectors(backbone, probes.vocab, pairs.target, layer, limits))
     scores = both_ways(source, target, pairs)
+    name = f"{pairs.source.language}-{pairs.target.language}"
     return {
-        f"retrieval/{_name_of(pairs)}": scores["p@1 into target"],
+        f"retrieval/{name}": scores["p@1 into target"],
         f"retrieval/{pairs.target.language}-{pairs.source.language}": scores["p@1 into source"],
-        f"gap/{_name_of(pairs)}": cosine_gap(source, target),
+        f"gap/{name}": cosine_gap(source, target),
     }
 
 

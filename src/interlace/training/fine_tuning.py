@@ -129,17 +129,8 @@ def _collecting(errors: list[str]) -> Iterator[None]:
         errors.append(str(error))
 
 
-def _joined(errors: list[str]) -> str:
-    """Return the first messages, and the number of the others."""
-    messages = list(dict.fromkeys(errors))
-    message = "; ".join(messages[:_MAX_REASONS])
-    if len(messages) > _MAX_REASONS:
-        message += f"; and {len(messages) - _MAX_REASONS} more"
-    return message
-
-
 def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
-    """Read all examples of a fine-tuning; raise a DataError that names everything that is missing."""
+    """Read all examples of a fine-tuning; raise a DataError that names the first ones that are missing."""
     data = _TuningData(run.train_language)
     errors: list[str] = []
     with _collecting(errors):
@@ -152,7 +143,8 @@ def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
         with _collecting(errors):
             data.tests[item] = job.test(item)
     if errors:
-        raise DataError(_joined(errors))
+        reasons = list(dict.fromkeys(errors))
+        raise DataError("; ".join(reasons[:_MAX_REASONS]))
     return data
 
 
@@ -352,11 +344,9 @@ class FineTuner:
             predictions = self.predict(examples)
             scores[language] = self.task.score(examples, predictions)[self.task.metric]
             if has_collapsed is None:
-                gold = self.head.gold(examples)
-                if isinstance(gold, Ragged):
-                    gold = gold.flat
+                if isinstance(predictions, Ragged):
                     predictions = predictions.flat
-                has_collapsed = collapsed(predictions, gold, loss, self.baseline)
+                has_collapsed = collapsed(predictions, loss, self.baseline)
         return {"dev": scores if self.data.devs else {}, "collapsed": has_collapsed}
 
     def _keep(self, groups: list[SelectionGroup], check: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -63,11 +63,10 @@ class OptimizerSettings(Settings):
         trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
         matrices = [parameter for parameter in trainable if parameter.ndim >= 2]
         biases = [parameter for parameter in trainable if parameter.ndim < 2]  # and norms
-        groups = []
-        if matrices:
-            groups.append({"params": matrices, "weight_decay": self.weight_decay})
-        if biases:
-            groups.append({"params": biases, "weight_decay": 0.0})
+        groups: list[dict[str, Any]] = [
+            {"params": matrices, "weight_decay": self.weight_decay},
+            {"params": biases, "weight_decay": 0.0},
+        ]
         return AdamW(
             groups,
             lr=self.learning_rate,
