@@ -14,7 +14,13 @@ from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.arrays import Ints
 from interlace.derived.common.layout import WordSpans, reorder
-from interlace.derived.common.trees import FileState, file_states, forest_of, read_trees
+from interlace.derived.common.trees import (
+    FileState,
+    file_states,
+    forest_of,
+    heads_of,
+    read_trees,
+)
 from interlace.text import Text
 
 
@@ -66,9 +72,8 @@ class SentenceTree(NamedTuple):
         """Return the tree of a line of a text that has trees."""
         forms = text.tokens(row)
         relations = text.tags["deprel"][row]
-        heads = [] if text.heads is None else text.heads[row].tolist()
         dependents: list[list[int]] = [[] for _ in range(len(forms) + 1)]  # the last are the roots
-        for word, head in enumerate(heads):
+        for word, head in enumerate(heads_of(text, row)):
             dependents[head].append(word)
         roots = dependents[-1]
         # a number for each word, the same for words with identical subtrees in any order

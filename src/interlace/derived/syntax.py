@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -59,42 +60,39 @@ class Syntax(Transformation):
         models = _fitted(file_states(self.like))
         forest = parsed(text, self.trees)
         words = WordSpans.of(text)
-        count = len(forest.heads)
-        kinds = sorted(set(zip(forest.relations, forest.tags, strict=True)))
-        numbers = {kind: number for number, kind in enumerate(kinds)}
-        dependents = np.empty(count, np.int64)  # the number of each word's kind
-        models_of_heads = np.full(count, -1)  # that of each word, -1 if its dependents stay
-        for word, kind in enumerate(zip(forest.relations, forest.tags, strict=True)):
-            dependents[word] = numbers[kind]
-            if kind[1] in HEADS:
-                models_of_heads[word] = HEADS.index(kind[1])
-        tables = [model.between([HEAD, *kinds]) for model in models]
-        weights = np.stack([table.weights for table in tables])
-        known = np.stack([table.known for table in tables])
+        numbers: dict[Key, int] = {}  # of the distinct relations with parts of speech
+        dependents: list[int] = []  # the number of each word's
+        models_of_heads: list[int] = []  # that of each word, -1 if its dependents stay
+        for key_of_word in forest.keys():
+            number = numbers.setdefault(key_of_word, len(numbers))
+            dependents.append(number)
+            models_of_heads.append(_MODELS.get(key_of_word[1], -1))
+        tables = [model.between([HEAD, *numbers]) for model in models]
+        count = len(dependents)
         bits = np.empty(count, np.uint64)
         hash_lines(words, np.uint64(key), bits)
         order = np.empty(count, np.int64)
-        trees = (forest.heads, forest.offsets, forest.final)
-        order_words(trees, models_of_heads, dependents, bits, weights, known, order)
+        order_words(
+            (forest.heads, forest.offsets, forest.final),
+            np.array(models_of_heads, np.int64),
+            np.array(dependents, np.int64),
+            bits,
+            np.stack([weights for weights, _ in tables]),
+            np.stack([is_known for _, is_known in tables]),
+            order,
+        )
         return reorder(text, words, order, forest.final)
 
 
 HEADS = ("NOUN", "VERB")  # parts of speech whose dependents are reordered
-_PRIOR = 1.0  # inverse variance of the weights
+_MODELS = {tag: number for number, tag in enumerate(HEADS)}
 _MAX_FAMILY = 8  # words of a family that the model is fitted to
 
+Item = TypeVar("Item", str, tuple[str, str])
 Key = tuple[str, str]
 Family = tuple[Key, ...]  # a head and its dependents in their order
 # dependents are known by (relation, part of speech); this is the key of the head among them
 HEAD: Key = ("", "")
-
-
-@dataclass(frozen=True)
-class PairWeights:
-    """(n, n) the weight of a before b for some keys, and whether the pair occurs in the treebank."""
-
-    weights: Floats
-    known: Flags
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class Precedence:
 
     where r depends on the relations of both to the head and t on relations and parts of speech; the head has a relation
     of its own. This is the model of Wang and Eisner (2016, section 4) with precedence features, fitted by maximum
-    likelihood with a Gaussian prior and L-BFGS; sums over all orders are exact (`common.kernels`). Dependents that are
+    likelihood with a standard normal prior and L-BFGS; sums over all orders are exact (`common.kernels`). Dependents that are
     alike, or never occur together in the treebank, keep their order.
 
     relations, keys: row numbers of the tables, each of which has a row and a column of zeros at the end.
@@ -123,17 +121,11 @@ class Precedence:
     keys_together: Flags
 
     @classmethod
-    def fit(cls, families: Iterable[Family], prior: float = _PRIOR) -> Precedence:
-        """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored.
-
-        prior: inverse variance of the weights.
-        """
+    def fit(cls, families: Iterable[Family]) -> Precedence:
+        """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored."""
         counts = Counter(family for family in families if 1 < len(family) <= _MAX_FAMILY)
-        occurring = {HEAD}
-        occurring.update(*counts)
-        keys = {key: number for number, key in enumerate(sorted(occurring))}
-        names = sorted({relation for relation, _ in keys})
-        relations = {name: number for number, name in enumerate(names)}
+        keys = _numbered({HEAD}.union(*counts))
+        relations = _numbered({relation for relation, _ in keys})
         before = np.zeros((len(keys), len(keys)))  # (K, K) how often a precedes b
         groups: Counter[tuple[int, ...]] = Counter()  # families as sorted keys
         for family, count in counts.items():
@@ -144,34 +136,43 @@ class Precedence:
         one_hot = np.zeros((len(keys), len(relations)))  # (K, R) the relation of each key
         for (relation, _), number in keys.items():
             one_hot[number, relations[relation]] = 1
-        by_relation, by_key = _Likelihood(before, groups, one_hot, prior).maximum()
+        by_relation, by_key = _Likelihood(before, groups, one_hot).maximum()
         together = before + before.T
+        relations_together = one_hot.T @ together @ one_hot
         # keys and relations that do not occur have the number -1
         return cls(
             relations,
             keys,
             by_relation=np.pad(by_relation, (0, 1)),
             by_key=np.pad(by_key, (0, 1)),
-            relations_together=np.pad(one_hot.T @ together @ one_hot > 0, (0, 1)),
+            relations_together=np.pad(relations_together > 0, (0, 1)),
             keys_together=np.pad(together > 0, (0, 1)),
         )
 
-    def between(self, keys: Sequence[Key]) -> PairWeights:
-        """Return the weights of all pairs of these keys; a key that the model does not know has its relation's."""
+    def between(self, keys: Sequence[Key]) -> tuple[Floats, Flags]:
+        """(n, n) the weight of a before b for some keys, and whether the pair occurs in the treebank.
+
+        A key that the model does not know has the weights of its relation.
+        """
         relations = np.array([self.relations.get(relation, -1) for relation, _ in keys])
         numbers = np.array([self.keys.get(key, -1) for key in keys])
         relation_pairs = np.ix_(relations, relations)
         key_pairs = np.ix_(numbers, numbers)
-        differ = relations[:, None] != relations
-        known = self.relations_together[relation_pairs] & differ
-        differ = numbers[:, None] != numbers
-        known |= self.keys_together[key_pairs] & differ
+        relations_differ = relations[:, None] != relations
+        keys_differ = numbers[:, None] != numbers
+        is_known = self.relations_together[relation_pairs] & relations_differ
+        is_known |= self.keys_together[key_pairs] & keys_differ
         weights = self.by_relation[relation_pairs] + self.by_key[key_pairs]
-        return PairWeights(weights, known)
+        return weights, is_known
+
+
+def _numbered(items: Iterable[Item]) -> dict[Item, int]:
+    """Return the numbers of items in sorted order."""
+    return {item: number for number, item in enumerate(sorted(items))}
 
 
 class _Likelihood:
-    """The likelihood of a treebank under the weights, with a Gaussian prior.
+    """The likelihood of a treebank under the weights, with a standard normal prior.
 
     Weights are antisymmetric, so the parameters are those of pairs above the diagonal that occur: first of relations,
     then of keys.
@@ -185,11 +186,9 @@ class _Likelihood:
         before: Floats,
         groups: Counter[tuple[int, ...]],
         one_hot: Floats,
-        prior: float,
     ) -> None:
         self.before = before
         self.one_hot = one_hot
-        self.prior = prior
         self.families = Ragged.of(list(groups), np.int64)
         self.counts = np.array(list(groups.values()), np.float64)
         together = before + before.T
@@ -233,29 +232,24 @@ class _Likelihood:
         slope -= slope.T
         relation_slope = self.one_hot.T @ slope @ self.one_hot
         gradient = np.concatenate([relation_slope[self.relation_pairs], slope[self.key_pairs]])
-        gradient += self.prior * parameters
-        return loss + 0.5 * self.prior * float(parameters @ parameters), gradient
+        gradient += parameters
+        return loss + 0.5 * float(parameters @ parameters), gradient
 
 
 def families(forest: Forest, kind: str) -> list[Family]:
     """Return the heads of a part of speech with their dependents in order, without marks that end a tree."""
     line_starts = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
     heads = np.where(forest.heads < 0, -1, forest.heads + line_starts)  # (W,) over all lines
-    words_of: dict[int, list[int]] = {}  # of each head with its dependents
+    families_by_head: dict[int, list[Key]] = {}
     for word, tag in enumerate(forest.tags):
         if tag == kind:
-            words_of[word] = [word]
-    for word, head in enumerate(heads.tolist()):
-        if head in words_of and not forest.final[word]:
-            words_of[head].append(word)
-    families_of_kind: list[Family] = []
-    for head, words in words_of.items():
-        family = []
-        for word in sorted(words):
-            is_head = word == head
-            family.append(HEAD if is_head else (forest.relations[word], forest.tags[word]))
-        families_of_kind.append(tuple(family))
-    return families_of_kind
+            families_by_head[word] = []
+    for word, (head, key) in enumerate(zip(heads.tolist(), forest.keys(), strict=True)):
+        if word in families_by_head:
+            families_by_head[word].append(HEAD)
+        if head in families_by_head and not forest.final[word]:
+            families_by_head[head].append(key)
+    return [tuple(family) for family in families_by_head.values()]
 
 
 @lru_cache(maxsize=8)
@@ -266,8 +260,8 @@ def _fitted(files: tuple[FileState, ...]) -> list[Precedence]:
     for tag in HEADS:
         seen: list[Family] = []
         for forest in forests:
-            seen += [family for family in families(forest, tag) if len(family) > 1]
-        if not seen:
+            seen += families(forest, tag)
+        if max(map(len, seen), default=0) < 2:
             names = listed(path for path, _, _ in files)
             raise DataError(f"{names}: no word with the part of speech {tag} has a dependent")
         models.append(Precedence.fit(seen))

@@ -1,29 +1,28 @@
 """Dependency trees: of texts, of treebank files, and of plain text whose parses are in other files.
 
-Legend: L lines, W words of all lines, P words of all parses.
+Legend: L lines, W words of all lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import accumulate, chain
 from pathlib import Path
+from typing import NamedTuple
 from unicodedata import category, normalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.arrays import Flags, Ints
-from interlace.derived.common.texts import first_words
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
-from interlace.text.types import distinct
 
 FileState = tuple[str, int, int]  # path, size, time of modification
 
@@ -65,6 +64,10 @@ class Forest:
         projectivize(lifted, offsets, is_punctuation, final)
         return cls(offsets, lifted, universal, list(tags), final)
 
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """Return the relation and the tag of each word."""
+        return zip(self.relations, self.tags, strict=True)
+
 
 def forest_of(text: Text) -> Forest:
     """Return the trees of a text; raise a DataError if it has none."""
@@ -75,6 +78,11 @@ def forest_of(text: Text) -> Forest:
     relations = list(chain.from_iterable(text.tags["deprel"]))
     tags = list(chain.from_iterable(text.tags["pos"]))
     return Forest.of(text.heads, relations, tags)
+
+
+def heads_of(text: Text, row: int) -> list[int]:
+    """Return the places of the heads of a line of a text with trees; -1 for a root."""
+    return [] if text.heads is None else text.heads[row].tolist()
 
 
 def file_states(paths: Sequence[Path]) -> tuple[FileState, ...]:
@@ -92,54 +100,50 @@ def read_trees(files: Sequence[FileState]) -> Iterator[Text]:
         yield from Conllu(trees=True).read_chunks([Path(path)], [""])
 
 
-_PREFIX = 12  # characters by which sentences are looked up
+Sentence = tuple[Text, int]  # a text with trees, and the number of one of its lines
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """The sentences of some files, to be found by their characters, with arrays over their words.
+    """The sentences of some files by their letters (`_plain`), and the distinct numbers of these, sorted."""
 
-    numbers: normalized sentence -> its row. sizes: first characters -> the sizes of the sentences that begin with them,
-    long ones first; short sentences are there under all their characters. letters: (sentences,) characters of each.
-    words: a row per sentence of the numbers of its words. starts: where a word begins in its sentence's characters.
-    steps: number of its head minus its own, 0 for a root. depths: number of words above it.
-    """
+    sentences: dict[str, Sentence]
+    sizes: list[int]
 
-    numbers: dict[str, int]
-    sizes: dict[str, list[int]]
-    letters: Ints
-    words: Ragged
-    starts: Ints
-    steps: Ints
-    depths: Ints
-    relations: NDArray[np.object_]
-    tags: NDArray[np.object_]
-
-    def rows(self, letters: str) -> list[int]:
+    def split(self, letters: str) -> list[Sentence]:
         """Return the sentences that a line consists of, long ones preferred; raise a DataError if there are none."""
         begins: dict[int, int] = {}  # position -> where the sentence that ends there begins
         waiting = [(0, 0)]
         while waiting and len(letters) not in begins:
             begin, end = waiting.pop()
-            if end not in begins:
-                begins[end] = begin
-                ends = list(self._sentence_ends(letters, end))
-                waiting += [(end, next_end) for next_end in reversed(ends)]
+            if end in begins:
+                continue
+            begins[end] = begin
+            for size in self.sizes:
+                if end + size > len(letters):
+                    break
+                if letters[end : end + size] in self.sentences:
+                    waiting.append((end, end + size))
         if len(letters) not in begins:
             raise DataError(f"{letters[max(begins) :][:30]!r}..")
-        rows: list[int] = []
+        sentences: list[Sentence] = []
         end = len(letters)
         while end:
-            rows.append(self.numbers[letters[begins[end] : end]])
-            end = begins[end]
-        return rows[::-1]
+            begin = begins[end]
+            sentences.append(self.sentences[letters[begin:end]])
+            end = begin
+        return sentences[::-1]
 
-    def _sentence_ends(self, letters: str, start: int) -> Iterator[int]:
-        """Yield the ends of the sentences that begin here, long ones first."""
-        for length in range(min(_PREFIX, len(letters) - start), 0, -1):
-            for size in self.sizes.get(letters[start : start + length], ()):
-                if letters[start : start + size] in self.numbers:
-                    yield start + size
+
+@lru_cache(maxsize=4)
+def _treebank(files: tuple[FileState, ...]) -> Treebank:
+    """Return the sentences of these files; of those with the same letters the first."""
+    sentences: dict[str, Sentence] = {}
+    for text in read_trees(files):
+        for row in range(len(text)):
+            letters = "".join(map(_plain, text.tokens(row)))
+            sentences.setdefault(letters, (text, row))
+    return Treebank(sentences, sorted(set(map(len, sentences))))
 
 
 def parsed(text: Text, files: Sequence[Path]) -> Forest:
@@ -151,65 +155,76 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     if text.heads is not None or not files:
         return forest_of(text)
     treebank = _treebank(file_states(files))
-    types, numbers = distinct(text)
-    plain = [_plain(word) for word in types]
-    sizes = np.array([len(word) for word in plain], np.int64)
-    letters = "".join(np.array(plain, object)[numbers])
-    begins = np.append(0, np.cumsum(sizes[numbers]))  # (W + 1,) the letters before each word
-    offsets = text.words.offsets - text.words.offsets[0]
-    line_bounds = begins[offsets].tolist()
-    sentences: list[list[int]] = []
-    for line, (start, stop) in zip(text.lines, pairwise(line_bounds), strict=True):
+    heads: list[list[int]] = []
+    relations: list[str] = []
+    tags: list[str] = []
+    for row, line in enumerate(text.lines):
+        words = [_plain(word) for word in text.tokens(row)]
         try:
-            sentences.append(treebank.rows(letters[start:stop]))
+            sentences = treebank.split("".join(words))
         except DataError as error:
             raise DataError(
                 f"no tree for {line[:80]!r}: {error} is in none of {listed(files)}"
             ) from None
-    return _over_words(text, begins[:-1], treebank, Ragged.of(sentences, np.int64))
+        tree = _over_words(words, _parse_of(sentences))
+        heads.append([word.head for word in tree])
+        relations += [word.relation for word in tree]
+        tags += [word.tag for word in tree]
+    return Forest.of(Ragged.of(heads), relations, tags)
 
 
-_PART_RELATION = "goeswith"  # of parts of a word of the parse
-_PART_TAG = "X"
+class _ParsedWord(NamedTuple):
+    """A word of a tree or of several; depth: the number of words above it."""
+
+    size: int  # letters
+    head: int  # -1 for a root
+    depth: int
+    relation: str
+    tag: str
 
 
-def _over_words(
-    text: Text,
-    begins: Ints,
-    treebank: Treebank,
-    sentences: Ragged,
-) -> Forest:
-    """Return trees over the words of a text.
-
-    Legend: S sentences in the text's lines, P words of these parses.
-
-    begins: (W,) the letters before each word. sentences: those of each line.
-    """
-    parses = treebank.words.take(sentences.flat)
-    words = parses.flat  # (P,)
-    letters = treebank.letters[sentences.flat]  # (S,)
-    sentence_begins = np.cumsum(letters) - letters  # (S,) the letters before each
-    positions = treebank.starts[words] + sentence_begins[parses.rows()]
-    owners = np.searchsorted(begins, positions, "right") - 1  # (P,) the text's word that holds each
-    upper = np.full(len(begins), -1)  # (W,) the first of the uppermost words in it
-    downward = np.argsort(treebank.depths[words], kind="stable")
-    upper[owners[downward[::-1]]] = downward[::-1]
-    starts = first_words(text.words)
-    heads = np.arange(len(begins)) - 1  # parts of a word of the parse depend on the previous part
-    relations = np.full(len(begins), _PART_RELATION, object)
-    tags = np.full(len(begins), _PART_TAG, object)
-    has_parse = upper >= 0
-    upper = upper[has_parse]
-    steps = treebank.steps[words[upper]]
-    is_root = steps == 0
-    roots = starts[has_parse] - 1
-    heads[has_parse] = np.where(is_root, roots, owners[upper + steps])
-    relations[has_parse] = treebank.relations[words[upper]]
-    tags[has_parse] = treebank.tags[words[upper]]
-    rows = Ragged.from_lengths(heads - starts, text.words.lengths)
-    return Forest.of(rows, relations.tolist(), tags.tolist())
+def _parse_of(sentences: Iterable[Sentence]) -> list[_ParsedWord]:
+    """Return the words of sentences in a row."""
+    words: list[_ParsedWord] = []
+    for text, row in sentences:
+        start = len(words)
+        heads = heads_of(text, row)
+        relations = text.tags["deprel"][row]
+        tags = text.tags["pos"][row]
+        for number, form in enumerate(text.tokens(row)):
+            head = heads[number]
+            if head >= 0:
+                head += start
+            depth = _depth(heads, number)
+            size = len(_plain(form))
+            words.append(_ParsedWord(size, head, depth, relations[number], tags[number]))
+    return words
 
 
+def _over_words(words: Sequence[str], parse: Sequence[_ParsedWord]) -> list[_ParsedWord]:
+    """Return the tree over the words of a line, from its parse."""
+    begins = list(accumulate(map(len, words), initial=0))
+    owners: list[int] = []  # of each word of the parse, the word of the line in which it begins
+    upper: dict[int, _ParsedWord] = {}  # the first of the uppermost words in each word of the line
+    position = 0
+    for parsed_word in parse:
+        owner = bisect_right(begins, position, hi=len(words)) - 1
+        owners.append(owner)
+        if owner not in upper or parsed_word.depth < upper[owner].depth:
+            upper[owner] = parsed_word
+        position += parsed_word.size
+    tree: list[_ParsedWord] = []
+    for number, word in enumerate(words):
+        # parts of a word of the parse depend on the previous part
+        part = _ParsedWord(len(word), number - 1, 0, "goeswith", "X")
+        parsed_word = upper.get(number, part)
+        if number in upper and parsed_word.head >= 0:
+            parsed_word = parsed_word._replace(head=owners[parsed_word.head])
+        tree.append(parsed_word)
+    return tree
+
+
+@lru_cache(maxsize=100_000)
 def _plain(word: str) -> str:
     """Return a word without blanks, case and accents, the same before and after normalization."""
     bare = "".join(word.split()).casefold()
@@ -217,48 +232,6 @@ def _plain(word: str) -> str:
         return bare
     return "".join(
         character for character in normalize("NFKD", bare) if category(character) != "Mn"
-    )
-
-
-@lru_cache(maxsize=4)
-def _treebank(files: tuple[FileState, ...]) -> Treebank:
-    """Return the sentences of these files; of those with the same letters the first."""
-    numbers: dict[str, int] = {}
-    sizes: dict[str, set[int]] = {}
-    lengths: list[int] = []
-    starts: list[int] = []
-    steps: list[int] = []
-    depths: list[int] = []
-    relations: list[str] = []
-    tags: list[str] = []
-    for chunk in read_trees(files):
-        for row in range(len(chunk)):
-            words = [_plain(word) for word in chunk.tokens(row)]
-            letters = "".join(words)
-            if letters in numbers:
-                continue
-            numbers[letters] = len(numbers)
-            sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
-            lengths.append(len(words))
-            heads = [] if chunk.heads is None else chunk.heads[row].tolist()
-            start = 0
-            for number, word in enumerate(words):
-                starts.append(start)
-                start += len(word)
-                steps.append(0 if heads[number] < 0 else heads[number] - number)
-                depths.append(_depth(heads, number))
-            relations += chunk.tags["deprel"][row]
-            tags += chunk.tags["pos"][row]
-    return Treebank(
-        numbers=numbers,
-        sizes={prefix: sorted(counts, reverse=True) for prefix, counts in sizes.items()},
-        letters=np.fromiter(map(len, numbers), np.int64, len(numbers)),
-        words=Ragged.from_lengths(np.arange(len(starts)), lengths),
-        starts=np.array(starts, np.int64),
-        steps=np.array(steps, np.int64),
-        depths=np.array(depths, np.int64),
-        relations=np.array(relations, object),
-        tags=np.array(tags, object),
     )
 
 
