@@ -63,10 +63,10 @@ class Syntax(Transformation):
         numbers: dict[Key, int] = {}  # of the distinct relations with parts of speech
         dependents: list[int] = []  # the number of each word's
         models_of_heads: list[int] = []  # that of each word, -1 if its dependents stay
-        for key_of_word in forest.keys():
-            number = numbers.setdefault(key_of_word, len(numbers))
+        for relation, tag in forest.kinds():
+            number = numbers.setdefault((relation, tag), len(numbers))
             dependents.append(number)
-            models_of_heads.append(_MODELS.get(key_of_word[1], -1))
+            models_of_heads.append(_MODELS.get(tag, -1))
         tables = [model.between([HEAD, *numbers]) for model in models]
         count = len(dependents)
         bits = np.empty(count, np.uint64)
@@ -105,8 +105,8 @@ class Precedence:
 
     where r depends on the relations of both to the head and t on relations and parts of speech; the head has a relation
     of its own. This is the model of Wang and Eisner (2016, section 4) with precedence features, fitted by maximum
-    likelihood with a standard normal prior and L-BFGS; sums over all orders are exact (`common.kernels`). Dependents that are
-    alike, or never occur together in the treebank, keep their order.
+    likelihood with a standard normal prior and L-BFGS; sums over all orders are exact (`common.kernels`). Dependents
+    that are alike, or never occur together in the treebank, keep their order.
 
     relations, keys: row numbers of the tables, each of which has a row and a column of zeros at the end.
     by_relation: (R, R), by_key: (K, K) weights, antisymmetric.
@@ -244,7 +244,7 @@ def families(forest: Forest, kind: str) -> list[Family]:
     for word, tag in enumerate(forest.tags):
         if tag == kind:
             families_by_head[word] = []
-    for word, (head, key) in enumerate(zip(heads.tolist(), forest.keys(), strict=True)):
+    for word, (head, key) in enumerate(zip(heads.tolist(), forest.kinds(), strict=True)):
         if word in families_by_head:
             families_by_head[word].append(HEAD)
         if head in families_by_head and not forest.final[word]:

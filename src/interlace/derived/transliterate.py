@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -130,45 +130,58 @@ _WITH_CASE = ("L", "case")
 @cache
 def _character_map() -> dict[int, int]:
     """Return code point -> code point: first of the tables above, then of all other characters; its own inverse."""
-    mapping: dict[int, int] = {}
-    cased_targets: list[_CasedPair] = []
-    for upper, lower in zip(_UPPER, _LOWER, strict=True):
-        cased_targets += zip(upper, lower, strict=True)
-    for source, target in zip(_cased_sources(), cased_targets, strict=False):
-        mapping |= zip(source, target, strict=True)
-    unpaired = [
-        code for code in _of("L", *_SOURCE_UNPAIRED) if code not in mapping and not _has_case(code)
-    ]
+    mapping = _cased_map()
+    unpaired = []
+    for code in _of("L", *_SOURCE_UNPAIRED):
+        if code not in mapping and not _has_case(code):
+            unpaired.append(code)
     mapping |= zip(unpaired, _of("Lo", *_UNPAIRED), strict=False)
     mapping |= zip(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES), strict=False)
-    for codes, first_rare in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
-        mapping |= {code: first_rare + code - codes[0] for code in _of("Lo", codes)}
+    mapping |= {code: code - _HAN.start + _RARE_HAN for code in _of("Lo", _HAN)}
+    mapping |= {code: code - _KANA.start + _RARE_KANA for code in _of("Lo", _KANA)}
     for digits, target_digits in zip(_SOURCE_DIGITS, _DIGITS, strict=True):
         mapping |= zip(digits, target_digits, strict=True)
     mapping |= zip(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS), strict=False)
-    mark_targets = {
-        "P": iter(_of("P", *_PUNCTUATION)),
-        "S": iter(_of("S", *_SYMBOLS)),
-        "wide": iter(_of("S", *_WIDE_SYMBOLS)),
-    }
-    for code in _of("PS", *_SOURCE_MARKS):
-        kind = unicodedata.category(chr(code))[0]
-        if unicodedata.east_asian_width(chr(code)) in "WF":
-            kind = "wide"
-        elif code < _ASCII:
-            kind = "P"
-        mapping[code] = next(mark_targets[kind])
-    mapping |= {new: old for old, new in mapping.items()}
+    mapping |= _mark_map()
+    mapping |= _inverse(mapping)
     remaining = _remaining_map(mapping)
-    return mapping | remaining | {new: old for old, new in remaining.items()}
+    return mapping | remaining | _inverse(remaining)
 
 
-def _cased_sources() -> Iterator[_CasedPair]:
+def _inverse(mapping: Mapping[int, int]) -> dict[int, int]:
+    return {new: old for old, new in mapping.items()}
+
+
+def _cased_map() -> dict[int, int]:
+    """Map letters with case, in the order of the tables, as long as there are targets."""
+    targets: list[_CasedPair] = []
+    for upper, lower in zip(_UPPER, _LOWER, strict=True):
+        targets += zip(upper, lower, strict=True)
+    sources: list[_CasedPair] = []
     for codes in _SOURCE_CASED:
-        for code in codes:
-            pair = _with_capital(code)
-            if pair is not None:
-                yield pair
+        sources += filter(None, map(_with_capital, codes))
+    mapping: dict[int, int] = {}
+    for source, target in zip(sources, targets, strict=False):
+        mapping |= zip(source, target, strict=True)
+    return mapping
+
+
+def _mark_map() -> dict[int, int]:
+    """Map punctuation and symbols to punctuation, symbols and wide symbols."""
+    mapping: dict[int, int] = {}
+    punctuation = iter(_of("P", *_PUNCTUATION))
+    symbols = iter(_of("S", *_SYMBOLS))
+    wide_symbols = iter(_of("S", *_WIDE_SYMBOLS))
+    for code in _of("PS", *_SOURCE_MARKS):
+        mark = chr(code)
+        if unicodedata.east_asian_width(mark) in "WF":
+            targets = wide_symbols
+        elif mark.isascii() or unicodedata.category(mark).startswith("P"):
+            targets = punctuation
+        else:
+            targets = symbols
+        mapping[code] = next(targets)
+    return mapping
 
 
 def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
@@ -188,7 +201,9 @@ def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
         for old, new in zip(codes, codes[half : 2 * half], strict=False):
             mapping[old] = new
             if kind == _WITH_CASE:
-                mapping[ord(chr(old).upper())] = ord(chr(new).upper())
+                capital = chr(old).upper()
+                new_capital = chr(new).upper()
+                mapping[ord(capital)] = ord(new_capital)
     return mapping
 
 

@@ -20,7 +20,7 @@ from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data.filters import Filter, FilterChain
+from interlace.data.filters import Filter, FilterChain, sides
 from interlace.derived import Chain, DerivedText
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.normalizing import normalized
@@ -112,8 +112,9 @@ class Derivation:
         """Yield normalized text with the words of the files, or of the tokenizer."""
         for chunk in source.reader.read_chunks(list(source.paths), [self.of]):
             if isinstance(chunk, TextPairs):
-                sides = [self._prepared(chunk.source), self._prepared(chunk.target)]
-                yield replace(chunk, source=sides[0], target=sides[1])
+                source_text = self._prepared(chunk.source)
+                target_text = self._prepared(chunk.target)
+                yield replace(chunk, source=source_text, target=target_text)
             else:
                 yield self._prepared(chunk)
 
@@ -159,13 +160,13 @@ class Derivation:
 
 def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> dict[str, Any]:
     """Write files of a derived language, and `derived.json` with the transformations; return its content."""
+    transformations = []
+    for step in derivation.transformations.transformations:
+        transformations.append({"name": step.name, **step.dump()})
     about: dict[str, Any] = {
         "language": derivation.name,
         "of": derivation.of,
-        "transformations": [
-            {"name": step.name, **step.dump()}
-            for step in derivation.transformations.transformations
-        ],
+        "transformations": transformations,
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
         "files": [],
@@ -200,20 +201,22 @@ def _write_file(
 ) -> dict[str, Any]:
     """Write a derived file and its alignments, count their words, and return the file's entry in `derived.json`."""
     [source] = file.sources
-    lines = 0
-    words = 0
     notes: Counter[str] = Counter()
+    entry: dict[str, Any] = {
+        "file": file.outputs[0],
+        "reader": source.reader.name,
+        "lines": 0,
+        "words": 0,
+    }
 
     def derived_chunks(writers: Sequence[Callable[[Iterable[str]], None]]) -> Iterator[Any]:
-        nonlocal lines, words
         for chunk in derivation.chunks(source):
-            lines += len(chunk)
-            originals = [chunk] if isinstance(chunk, Text) else [chunk.source, chunk.target]
+            entry["lines"] += len(chunk)
             texts: list[Text] = []
-            for side, original in enumerate(originals):
+            for side, original in enumerate(sides(chunk)):
                 derived = derivation.apply(original)
                 texts.append(derived.text)
-                words += len(original.words.flat)
+                entry["words"] += len(original.words.flat)
                 notes.update(derived.text.notes)
                 if writers:
                     _count_words(counts, original, derived)
@@ -229,15 +232,9 @@ def _write_file(
     with ExitStack() as stack:
         writers = [stack.enter_context(writing(path)) for path in paths[1:]]
         write_as(source.reader, paths[0], derived_chunks(writers))
-    if not lines:
+    if not entry["lines"]:
         raise DataError(f"{source.paths[0]}: no lines to transform")
-    return {
-        "file": file.outputs[0],
-        "reader": source.reader.name,
-        "lines": lines,
-        "words": words,
-        "notes": dict(+notes),
-    }
+    return entry | {"notes": dict(+notes)}
 
 
 def _write_translations(

@@ -9,6 +9,7 @@ from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
+from interlace.derived.common.trees import heads_of
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, read_lines, write_lines
@@ -82,16 +83,15 @@ def _conllu(chunks: Iterable[Text]) -> Iterator[str]:
 def _conllu_words(chunk: Text, row: int) -> Iterator[str]:
     spans = chunk.words[row].tolist()
     starts = {start for start, _ in spans}
-    heads = ["_"] * len(spans)
-    relations = heads
-    if chunk.heads is not None and "deprel" in chunk.tags:
-        heads = [str(head + 1) for head in chunk.heads[row].tolist()]
-        relations = chunk.tags["deprel"][row]
-    for word, (start, end) in enumerate(spans):
-        form = chunk.lines[row][start:end]
+    heads = heads_of(chunk, row)
+    for word, form in enumerate(chunk.tokens(row)):
         tag = chunk.tags["pos"][row][word]
+        tree = "_\t_"
+        if heads:
+            relation = chunk.tags["deprel"][row][word]
+            tree = f"{heads[word] + 1}\t{relation}"
+        _, end = spans[word]
         misc = "SpaceAfter=No" if end in starts else "_"
-        tree = f"{heads[word]}\t{relations[word]}"
         yield f"{word + 1}\t{form}\t_\t{tag}\t_\t_\t{tree}\t_\t{misc}"
 
 

@@ -64,8 +64,8 @@ class Forest:
         projectivize(lifted, offsets, is_punctuation, final)
         return cls(offsets, lifted, universal, list(tags), final)
 
-    def keys(self) -> Iterator[tuple[str, str]]:
-        """Return the relation and the tag of each word."""
+    def kinds(self) -> Iterator[tuple[str, str]]:
+        """Yield the relation and the tag of each word."""
         return zip(self.relations, self.tags, strict=True)
 
 
