@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import interlace
 from interlace.__main__ import explanation
 from interlace.aligners import ALIGNERS
-from interlace.cli import COMMANDS, application, command_name, registries
+from interlace.cli import COMMANDS, application, checked, command_name, registries
 from interlace.core.display import block
 from interlace.core.settings import type_name
 from interlace.data.filters import FILTERS
@@ -78,7 +78,7 @@ def commands() -> str:
     for module in COMMANDS.names():
         name = command_name(module)
         command = group.commands[name]
-        types = get_type_hints(COMMANDS.get(module))
+        types = get_type_hints(checked(COMMANDS.get(module)))
         parts.append(
             f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command, types)}"
         )

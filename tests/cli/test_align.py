@@ -17,6 +17,12 @@ WORDS = [f"w{number}" for number in range(12)]
 ODD = ["", "alone", "", "||| a", "a\x01b c", "same same same"]
 ODD_TARGET = ["", "", "allein", "||| ä", "ä\x01b c", "gleich gleich gleich"]
 
+TMX = """
+<tmx><body><tu>
+<tuv lang="en"><seg>the house</seg></tuv><tuv lang="de"><seg>das Haus</seg></tuv>
+</tu></body></tmx>
+""".lstrip()
+
 
 def shuffled(lines, seed):
     """Lines of words, and the same in capitals with the first two exchanged; the links between them."""
@@ -94,6 +100,8 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     ("options", "said"),
     [
         ("--aligner diagnal", "did you mean 'diagonal'"),
+        ("--languages english,de", "such as en,de"),
+        ("--languages en", "expected source and target"),
         ("--aligner GIZA++", "did you mean 'gibbs'"),
         ("--set symmetrization=gdfa", "grow-diag-final"),
         ("--set thresold=1", "did you mean 'threshold'"),
@@ -127,6 +135,8 @@ def test_rejects_invalid_options(text, monkeypatch, options, said):
         ("a.tsv --reader iob", "takes files of 1 languages|no pairs"),
         ("/dev/null a.de", "a pipe or a device"),
         ("blank.en blank.de", "nothing to align"),
+        ("- a.de", "standard input, line 2: not valid UTF-8"),
+        ("a.tmx", "in source and target; .* --languages en,de; it has: de, en"),
     ],
 )
 def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, said):
@@ -134,13 +144,14 @@ def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, 
     write_lines("short.de", ["W1x"])
     write_lines("a.tsv", ["w1\tO"])
     write_lines("short.gold", ["0-0"])
+    (text / "a.tmx").write_text(TMX)
     (text / "latin.de").write_bytes(b"ja\ncaf\xe9\n" + b"ja\n" * 198)
     (text / "empty.de").write_bytes(b"")
     for path in ("blank.en", "blank.de"):
         write_lines(path, [" ", ""])
     before = sorted(text.iterdir())
     with pytest.raises((DataError, SettingsError), match=said):
-        run(*arguments.split(" "), "--output", "links", "--confidence", "grades")
+        run(*arguments.split(" "), "-o", "links", "--confidence", "grades", text=b"ja\ncaf\xe9\n")
     assert sorted(text.iterdir()) == before
 
 
@@ -158,3 +169,13 @@ def test_numbered_sentences_of_a_gold_set_need_its_reader(tmp_path, monkeypatch,
     done = run("test.en", "test.de", "--reader", "gold")
     assert done.stdout.splitlines()[0] == "0-0 1-1"
     assert run("test.en", "test.de", "--reader", "lines").exit_code == 0
+
+
+def test_a_translation_memory_is_read_by_all_commands_of_parallel_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tmx").write_text(TMX)
+    assert run("a.tmx", "--languages", "en,de", "-o", "links").exit_code == 0
+    entries = {"the\tdas\t1", "house\tHaus\t1"}
+    # with links, their record names the languages
+    for options in (["links"], ["--reader", "tmx", "--languages", "en,de"]):
+        assert {*command("lexicon", "a.tmx", *options).stdout.splitlines()} == entries

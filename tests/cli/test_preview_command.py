@@ -32,7 +32,7 @@ def test_own_sentences():
     ("arguments", "message"),
     [
         (["nmlm"], "there is no objective 'nmlm'; did you mean 'mlm'"),
-        (["mlm", "--languages", "en"], "expected two, such as en,de"),
+        (["mlm", "--languages", "en"], "expected source and target, such as en,de"),
         (["weam", "--set", "reset_positions=3"], "reset_positions"),
         (["tlm", "--set", "language_ids=true"], "no language embeddings"),
     ],

@@ -7,8 +7,10 @@ when the command runs, so that each starts as fast as its own imports allow.
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -53,8 +55,19 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with checks that hold for all commands, and with the exit codes of shells.
 
     Numbers, names and files to write are checked. An interrupted command exits with code 130, one whose output has
-    lost its reader with 141; Typer has other codes.
+    lost its reader with 141; Typer has other codes. A parameter whose type is a dataclass stands for options: its
+    fields.
     """
+    parameters: list[Parameter] = []
+    groups: dict[str, Any] = {}
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        if isinstance(hint, type) and is_dataclass(hint):
+            groups[name] = hint
+            parameters += signature(hint).parameters.values()
+        elif name != "return":
+            parameter = signature(command).parameters[name]
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
+    annotations = {parameter.name: parameter.annotation for parameter in parameters}
 
     @wraps(command)
     def run(**params: Any) -> None:
@@ -62,7 +75,10 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
             _check_number(name, value)
             for path_or_text in _listed(value):
                 _check_name(path_or_text)
-        _check_outputs(command, params)
+        _check_outputs(annotations, params)
+        for name, group in groups.items():
+            options = {field.name: params.pop(field.name) for field in fields(group)}
+            params[name] = group(**options)
         try:
             command(**params)
         except KeyboardInterrupt:
@@ -70,6 +86,8 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
         except BrokenPipeError:
             raise SystemExit(141) from None
 
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # which Typer reads
+    run.__annotations__ = annotations
     return run
 
 
@@ -102,11 +120,11 @@ def _check_name(value: Any) -> None:
         raise DataError(f"{value}: {message}")
 
 
-def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
+def _check_outputs(annotations: Mapping[str, Any], params: dict[str, Any]) -> None:
     """Check what is written against what is read; an output that is standard output, or a link to a folder, is set."""
     outputs: list[Output] = []
     inputs: list[Path] = []
-    for name, hint in get_type_hints(command, include_extras=True).items():
+    for name, hint in annotations.items():
         declaration = next(iter(get_args(hint)[1:]), None)
         value = params.get(name)
         reader = getattr(declaration, "parser", None)

@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,9 +26,15 @@ from interlace.aligners import (
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import comma_separated, nested_changes
+from interlace.cli.common.options import TextOptions, nested_changes
 from interlace.cli.common.output import lines_to
-from interlace.cli.common.parallel_text import ParallelFiles, numbered, record_of, record_path
+from interlace.cli.common.parallel_text import (
+    ParallelFiles,
+    has_record,
+    numbered,
+    record_of,
+    record_path,
+)
 from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
@@ -55,6 +62,8 @@ def align(
             show_default=False,
         ),
     ] = None,
+    *,
+    text: TextOptions,
     name: Annotated[
         str,
         typer.Option(
@@ -71,23 +80,6 @@ def align(
             metavar="KEY=VALUE",
         ),
     ] = [],
-    languages: Annotated[
-        str,
-        typer.Option(
-            "--languages",
-            metavar="EN,DE",
-            help="Source and target language. Default: from the file names.",
-        ),
-    ] = "",
-    word_tokenizer: options.WordTokenizerName = "auto",
-    reader: Annotated[
-        str,
-        typer.Option(
-            "--reader",
-            help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.",
-            metavar="NAME",
-        ),
-    ] = "",
     extra: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -123,7 +115,13 @@ def align(
         ),
     ] = None,
     into: Annotated[
-        Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True, beside=record_of)
+        Path | None,
+        options.output(
+            options.OUTPUT_FILE,
+            default_is_standard=True,
+            is_earlier=has_record,
+            beside=record_of,
+        ),
     ] = None,
     code: Code = [],
 ) -> None:
@@ -144,14 +142,13 @@ def align(
         }
         saved = _saved_aligner(load_model, training_options)
         aligner = saved.aligner
-        if word_tokenizer == AUTO and saved.trained_on:
-            word_tokenizer = saved.trained_on.word_tokenizer
-    files = [source] if target is None else [source, target]
-    text = ParallelFiles.of(files, _languages(languages), reader, word_tokenizer)
+        if text.word_tokenizer == AUTO and saved.trained_on:
+            text = replace(text, word_tokenizer=saved.trained_on.word_tokenizer)
+    files = ParallelFiles.of([source] if target is None else [source, target], text)
     with watching() as progress:
-        words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
+        words, rows = numbered([files] if extra is None else [files, files.like(extra)], progress)
         pairs = words.slice(0, rows)
-        scoring = None if gold_path is None else _Scoring(gold_path, pairs, text)
+        scoring = None if gold_path is None else _Scoring(gold_path, pairs, files)
         if saved is None:
             fitted = aligner.fit(words, _prior(dictionary), progress)
             align_chunk = fitted.align_training_pairs
@@ -168,8 +165,8 @@ def align(
             "aligner": aligner.name,
             "settings": aligner.dump(),
             "pairs": rows,
-            "languages": text.languages,
-            "word_tokenizer": text.word_tokenizer,
+            "languages": files.languages,
+            "word_tokenizer": files.word_tokenizer,
         }
         write_json(record_path(into), record)
     # a path is no part of confidences on standard output
@@ -213,14 +210,6 @@ def _write(
             if scoring is not None:
                 scoring.add(chunk, alignments)
             progress("linking", chunk.first + len(chunk), len(pairs))
-
-
-def _languages(option: str) -> list[str]:
-    """Return the languages of source and target; none without the option."""
-    codes = comma_separated(option)
-    if option and len(codes) != 2:
-        raise SettingsError(f"--languages {option!r}: expected source and target, such as en,de")
-    return codes
 
 
 def _prior(dictionary: Path | None) -> Any:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from interlace.cli import Code, Json, load_plugins, output, print_json
-from interlace.cli.common.options import Changes, comma_separated, language_of, parse_changes
+from interlace.cli.common.options import Changes, language_codes, language_of, parse_changes
 from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
@@ -35,8 +35,8 @@ def check(
         ),
     ] = "",
     reader: Annotated[
-        str, typer.Option("--reader", help="Reader of the files, such as tsv.")
-    ] = "lines",
+        str, typer.Option("--reader", help="Reader of the files, such as tsv. Default: by suffix.")
+    ] = "",
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
@@ -46,16 +46,14 @@ def check(
     from interlace.cli.common.progress import watching
 
     with watching() as watch:
-        if reader == "lines" and is_recipe(what):
+        if not reader and is_recipe(what):
             from interlace.experiments.checking import check_recipe
             from interlace.experiments.recipe import read_recipe
 
             reports = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
             reports = [
-                check_files(
-                    [Path(name) for name in what], comma_separated(languages), reader, watch
-                )
+                check_files([Path(name) for name in what], language_codes(languages), reader, watch)
             ]
     failed = any(report.failed for report in reports)
     if as_json:
@@ -78,7 +76,7 @@ def check_files(
 ) -> InspectionReport:
     """Check one file, or two parallel files."""
     from interlace.data.inspection import Inspector
-    from interlace.readers import READERS
+    from interlace.readers import READERS, reader_for
 
     if len(paths) > 2:
         raise SettingsError(
@@ -87,7 +85,7 @@ def check_files(
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
     inspector = Inspector("unicode", progress=progress)
-    return inspector.inspect(name, READERS.build(reader), paths, languages)
+    return inspector.inspect(name, READERS.build(reader or reader_for(paths[0])), paths, languages)
 
 
 def show(reports: list[InspectionReport]) -> None:

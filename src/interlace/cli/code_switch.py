@@ -9,6 +9,7 @@ import typer
 
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
+from interlace.cli.common.options import AlignedTextOptions
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.settings import Settings
 
@@ -20,9 +21,7 @@ S = TypeVar("S", bound=Settings)
 
 
 def code_switch(
-    files: options.AlignedFiles,
-    confidence: options.ConfidenceInput = None,
-    min_confidence: options.MinConfidence = 0.0,
+    text: AlignedTextOptions,
     changes: Annotated[
         list[str],
         typer.Option(
@@ -32,7 +31,6 @@ def code_switch(
             "target_choice=in_pair, unaligned_borders=true, seed=0 (repeatable).",
         ),
     ] = [],
-    word_tokenizer: options.WordTokenizerName = "auto",
     into: options.OutputFile = None,
     code: Code = [],
 ) -> None:
@@ -52,7 +50,7 @@ def code_switch(
     rules = _settings_of(TableRules, settings)
     switching = _settings_of(CodeSwitching, settings)
     copies = _settings_of(CopySettings, settings)
-    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
+    aligned = read_aligned_text(text)
     table = count_phrases(aligned.words, aligned.links, rules)
     switched_text = CodeSwitchedText(table, rules, switching, copies)
     line_count = 0

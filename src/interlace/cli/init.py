@@ -14,18 +14,20 @@ def init(
         str, typer.Argument(help="See `interlace list recipes` and `interlace list studies`.")
     ] = "tiny/mlm",
     into: Annotated[
-        Path | None, options.output("File. Default: standard output.", default_is_standard=True)
+        Path | None,
+        options.output(
+            "New file. Default: standard output.",
+            default_is_standard=True,
+            is_earlier=lambda _: False,
+        ),
     ] = None,
 ) -> None:
     """Print the file of a recipe or study, to copy and change: interlace init adapt/mbert > mine.toml."""
     from interlace.cli.common.output import lines_to
-    from interlace.core.errors import DataError
     from interlace.experiments.recipe import RECIPES
     from interlace.experiments.studies import STUDIES
     from interlace.text.lines import read_lines
 
-    if into is not None and into.is_file():
-        raise DataError(f"{into}: exists already; name another file")
     store = STUDIES if recipe in STUDIES.names() else RECIPES
     file = store.find(recipe, shared=True)
     with lines_to(into) as write:

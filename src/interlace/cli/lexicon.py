@@ -6,12 +6,11 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
+from interlace.cli.common.options import AlignedTextOptions
 
 
 def lexicon(
-    files: options.AlignedFiles,
-    confidence: options.ConfidenceInput = None,
-    min_confidence: options.MinConfidence = 0.0,
+    text: AlignedTextOptions,
     min_count: options.MinCount = 1,
     top: options.Top = 0,
     mutual: Annotated[
@@ -21,7 +20,6 @@ def lexicon(
         bool, typer.Option("--words", help="Only words that contain a letter.")
     ] = False,
     muse: options.Muse = False,
-    word_tokenizer: options.WordTokenizerName = "auto",
     into: options.OutputFile = None,
     code: Code = [],
 ) -> None:
@@ -32,7 +30,7 @@ def lexicon(
     from interlace.cli.common.aligned_text import read_aligned_text
     from interlace.cli.common.output import file_to
 
-    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
+    aligned = read_aligned_text(text)
     entries = Lexicon.count(aligned.words, aligned.links)
     entries = chosen_entries(
         entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only

@@ -2,17 +2,15 @@
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
+from interlace.cli.common.options import AlignedTextOptions
 
 
 def phrases(
-    files: options.AlignedFiles,
-    confidence: options.ConfidenceInput = None,
-    min_confidence: options.MinConfidence = 0.0,
+    text: AlignedTextOptions,
     max_length: options.MaxPhraseLength = 4,
     min_count: options.MinCount = 1,
     top: options.Top = 0,
     tight: options.NoBorderWords = False,
-    word_tokenizer: options.WordTokenizerName = "auto",
     into: options.OutputFile = None,
     code: Code = [],
 ) -> None:
@@ -26,7 +24,7 @@ def phrases(
     rules = TableRules(
         max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top
     )
-    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
+    aligned = read_aligned_text(text)
     table = count_phrases(aligned.words, aligned.links, rules)
     with file_to(into) as path:
         table.write(path)

@@ -84,11 +84,12 @@ def preview(
 
 def _example(languages: str, source: str, target: str, links: str) -> PreviewPair:
     """Return the sentences to preview: the user's, or the built-in ones with their alignments or the user's."""
+    from interlace.cli.common.options import language_codes
     from interlace.core.errors import SettingsError
     from interlace.experiments.preview import PreviewPair
 
-    codes = languages.split(",")
-    if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
+    codes = language_codes(languages, 2)
+    if len(set(codes)) != 2:
         raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
     if bool(source) != bool(target):
         raise SettingsError("give both --source and --target, or neither")

@@ -7,6 +7,7 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
+from interlace.cli.common.options import AlignedTextOptions
 from interlace.core.errors import DataError, SettingsError
 
 
@@ -18,13 +19,10 @@ def project(
             help="Tags of the source words (names in IOB2), one line per sentence.",
         ),
     ],
-    files: options.AlignedFiles,
+    text: AlignedTextOptions,
     missing: Annotated[
         str, typer.Option("--missing", help="Tag of target words without a link.")
     ] = "_",
-    confidence: options.ConfidenceInput = None,
-    min_confidence: options.MinConfidence = 0.0,
-    word_tokenizer: options.WordTokenizerName = "auto",
     into: options.OutputFile = None,
     code: Code = [],
 ) -> None:
@@ -40,7 +38,7 @@ def project(
         raise SettingsError(f"--missing {missing!r}: expected a tag without blanks")
     (labels,) = with_stdin([labels])
     source_rows = [line.split() for line in read_lines(labels)]
-    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
+    aligned = read_aligned_text(text)
     words = aligned.words
     lengths = (words.source.lengths, words.target.lengths)
     try:

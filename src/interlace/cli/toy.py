@@ -7,7 +7,7 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import comma_separated
+from interlace.cli.common.options import language_codes
 
 
 def toy(
@@ -34,6 +34,6 @@ def toy(
     if pairs:
         settings |= ToyCorpus.sizes(pairs)
     if languages:
-        settings["languages"] = comma_separated(languages)
+        settings["languages"] = language_codes(languages)
     write_toy(ToyCorpus(**settings), into)
     print_line(into)

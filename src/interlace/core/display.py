@@ -28,8 +28,18 @@ _PASSWORD = re.compile(r"://[^\s/?#:]*:([^\s/?#]+)@")
 _TOKEN = re.compile(r"(?<=bearer )[^\s'\"]+|\bhf_[a-z0-9]{20,}", re.IGNORECASE)
 
 
+_shown_names: dict[str, str] = {}  # of temporary files
+
+
+def show_as(path: str, name: str) -> None:
+    """Let messages name a temporary file by what it is a copy of."""
+    _shown_names[path] = name
+
+
 def message(text: str) -> str:
     """Return the text of a message as it may be shown: without secrets, not too long, control characters visible."""
+    for path, name in _shown_names.items():
+        text = text.replace(path, name)
     shown = visible(without_secrets(text))  # escapes are longer than what they stand for
     if len(shown) <= MAX_MESSAGE:
         return shown

@@ -51,15 +51,14 @@ class Output:
     """A path that a command writes.
 
     option: that names it. kind: a file, a folder (replaced as a whole), or a run (a folder that is extended).
-    is_earlier: whether an existing file is an earlier output of this command, which it may replace anywhere.
-    is_beside: whether the name is derived from that of another output; other files of this name are not replaced.
+    is_earlier: whether an existing file is an earlier output of this command, which it may replace anywhere; no other
+    file with content is replaced. None: the command's files cannot be told from others, which it replaces.
     """
 
     option: str
     path: Path
     kind: Literal["file", "folder", "run"] = "file"
     is_earlier: Callable[[Path], bool] | None = None
-    is_beside: bool = False
 
 
 def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
@@ -133,12 +132,12 @@ def _check_target(output: Output, target: Path, inputs: Sequence[Path]) -> None:
     _check_inputs(output, target, inputs)
     if output.is_earlier is not None and output.is_earlier(target):
         return
-    if output.is_beside:
-        raise DataError(
-            f"{output.path}: exists, and {output.option} would replace it; name another output"
-        )
     if target.is_file() or any(target.iterdir()):
         _check_owner(output, target)
+    if output.is_earlier is not None and target.stat().st_size:
+        raise DataError(
+            f"{output.path}: exists, and is no earlier output of this command; name another output, or remove it"
+        )
 
 
 def _check_inputs(output: Output, target: Path, inputs: Sequence[Path]) -> None:

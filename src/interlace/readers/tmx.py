@@ -44,8 +44,8 @@ class Tmx(RowReader):
                 other_languages.update(segments)
         if is_empty:
             raise DataError(
-                f"{path}: no translation unit <tu> in {' and '.join(languages)}; other languages: "
-                f"{listed(sorted(other_languages)) or 'none'}"
+                f"{path}: no translation unit <tu> in {' and '.join(languages)}; name languages of the file, "
+                f"such as --languages en,de; it has: {listed(sorted(other_languages)) or 'none'}"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.links import select_links
+from interlace.cli.common.options import AlignedTextOptions
 from interlace.cli.common.parallel_text import (
     AlignmentRecord,
     ParallelFiles,
@@ -47,26 +48,24 @@ class AlignedText:
     confidence: FloatArray
 
 
-def read_aligned_text(
-    files: Sequence[Path], confidence: Path | None, min_confidence: float, word_tokenizer: str
-) -> AlignedText:
+def read_aligned_text(options: AlignedTextOptions) -> AlignedText:
     """Read parallel text and its alignments (the last file), or align the text if there is no such file.
 
     Word tokenizer and languages are those that `align` recorded beside the alignments.
     """
-    if (confidence is None) != (not min_confidence):
+    if (options.confidence is None) != (not options.min_confidence):
         raise SettingsError("--confidence FILE and --min-confidence NUMBER must be given together")
-    if not 1 <= len(files) <= 3:
-        raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(files)} files")
-    files = [must_exist(path) for path in with_stdin(files)]
+    if len(options.files) > 3:
+        raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(options.files)} files")
+    files = [must_exist(path) for path in with_stdin(options.files)]
     if len(files) == 3 or (len(files) == 2 and _holds_links(files[1])):
         *text_files, alignments = files
-        return _read(text_files, alignments, confidence, min_confidence, word_tokenizer)
-    if confidence is not None:
+        return _read(text_files, alignments, options)
+    if options.confidence is not None:
         raise SettingsError(
             "--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS"
         )
-    text = ParallelFiles.of(files, [], "", word_tokenizer)
+    text = ParallelFiles.of(files, options)
     with watching() as progress:
         words, _ = numbered([text], progress)
         log.info("no alignments given: aligning %d pairs with %s", len(words), DEFAULT_ALIGNER)
@@ -75,13 +74,7 @@ def read_aligned_text(
     return AlignedText(text, words, aligned.links, aligned.confidence)
 
 
-def _read(
-    files: Sequence[Path],
-    alignments: Path,
-    confidence: Path | None,
-    min_confidence: float,
-    word_tokenizer: str,
-) -> AlignedText:
+def _read(files: Sequence[Path], alignments: Path, options: AlignedTextOptions) -> AlignedText:
     """Read parallel text and its alignments, of links with a confidence only those of the minimum."""
     languages: list[str] = []
     record_file = record_path(alignments)
@@ -89,20 +82,20 @@ def _read(
         remedy = "expected the record of `interlace align`"
         record: AlignmentRecord = read_json(record_file, AlignmentRecord, remedy=remedy)
         recorded = record["word_tokenizer"]
-        if word_tokenizer not in {AUTO, recorded}:
+        if options.word_tokenizer not in {AUTO, recorded}:
             raise SettingsError(
-                f"--word-tokenizer {word_tokenizer}: {alignments} was made with {recorded!r}"
+                f"--word-tokenizer {options.word_tokenizer}: {alignments} was made with {recorded!r}"
             )
-        word_tokenizer = recorded
+        options = replace(options, word_tokenizer=recorded)
         languages = record["languages"]
-    text = ParallelFiles.of(files, languages, "", word_tokenizer)
+    text = ParallelFiles.of(files, options, languages)
     with watching() as progress:
         words, _ = numbered([text], progress)
     links = _read_links(alignments, words)
-    if confidence is None:
+    if options.confidence is None:
         return AlignedText(text, words, links, np.ones(len(links.flat), np.float32))
-    values = _read_confidence(must_exist(confidence, "file of confidences"), links)
-    is_confident = values >= np.float32(min_confidence)
+    values = _read_confidence(must_exist(options.confidence, "file of confidences"), links)
+    is_confident = values >= np.float32(options.min_confidence)
     return AlignedText(text, words, select_links(links, is_confident), values[is_confident])
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share, and how they are read."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,22 @@ def comma_separated(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
+def language_codes(text: str, count: int | None = None) -> list[str]:
+    """Return the comma-separated codes of `--languages`, none of an empty text; count: how many there must be."""
+    codes = comma_separated(text)
+    is_complete = not codes or count in {None, len(codes)}
+    if not is_complete or not all(map(_LANGUAGE.fullmatch, codes)):
+        what = "language codes" if count is None else "source and target"
+        raise SettingsError(
+            f"--languages {text!r}: expected {what}, such as en,de; also eng, zh-Hant or en_x"
+        )
+    return codes
+
+
+# as in BCP 47, for which a data set may write an underscore; derived languages have names such as en_x_inv
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)*")
+
+
 def language_of(path: Path) -> str:
     """Return the language suffix of a file name, `"en"` of `train.en.zst`; empty if unknown."""
     from interlace.text.lines import plain_name
@@ -135,33 +152,62 @@ Force = Annotated[
 ]
 
 
-AlignedFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE",
-        help="SRC TGT [ALIGNMENTS], or SRC [ALIGNMENTS] with lines `source ||| target`; aligns if none are given.",
-    ),
-]
-WordTokenizerName = Annotated[
-    str,
-    typer.Option(
-        "--word-tokenizer",
-        metavar="NAME",
-        help="See `interlace list word-tokenizers`. Default: that recorded with the alignments or the aligner; else "
-        "unicode for untokenized text, whitespace for tokenized text.",
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Options of a command that reads parallel text."""
+
+    languages: Annotated[
+        str,
+        typer.Option(
+            "--languages",
+            metavar="EN,DE",
+            help="Source and target language. Default: those recorded with the alignments, or of the file names.",
+        ),
+    ] = ""
+    reader: Annotated[
+        str,
+        typer.Option(
+            "--reader",
+            help="Reader, such as gold or tsv. Default: lines of two files; of one by its suffix, or `|||`.",
+            metavar="NAME",
+        ),
+    ] = ""
+    word_tokenizer: Annotated[
+        str,
+        typer.Option(
+            "--word-tokenizer",
+            metavar="NAME",
+            help="See `interlace list word-tokenizers`. Default: that recorded with the alignments or the aligner; "
+            "else unicode for untokenized text, whitespace for tokenized text.",
+        ),
+    ] = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignedTextOptions(TextOptions):
+    """Options of a command that reads parallel text with its alignments."""
+
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="SRC TGT [ALIGNMENTS], or SRC [ALIGNMENTS] with lines `source ||| target`; aligns if none are given.",
+        ),
+    ]
+    confidence: Annotated[
+        Path | None,
+        typer.Option(
+            "--confidence",
+            help="Confidence of each link, as `interlace align --confidence` writes it.",
+        ),
+    ] = None
+    min_confidence: Annotated[
+        float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links.")
+    ] = 0.0
+
+
 OUTPUT_FILE = "Output file, gzip by suffix. Default: standard output."
 OutputFile = Annotated[Path | None, output(OUTPUT_FILE, default_is_standard=True)]
-ConfidenceInput = Annotated[
-    Path | None,
-    typer.Option(
-        "--confidence", help="Confidence of each link, as `interlace align --confidence` writes it."
-    ),
-]
-MinConfidence = Annotated[
-    float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links.")
-]
 MaxPhraseLength = Annotated[
     int,
     typer.Option(

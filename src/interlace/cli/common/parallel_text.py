@@ -16,14 +16,15 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
-from interlace.cli.common.options import language_of
+from interlace.cli.common.options import TextOptions, language_codes, language_of
+from interlace.core.display import show_as
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import json_record, read_json
 from interlace.core.outputs import Output
 from interlace.core.progress import Progress
 from interlace.core.ragged import IntArray
-from interlace.readers import READERS, read_pairs
+from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.tokenization import (
     AUTO,
     check_not_numbered,
@@ -52,28 +53,29 @@ class ParallelFiles:
 
     @classmethod
     def of(
-        cls, files: Sequence[Path], languages: Sequence[str], reader: str, word_tokenizer: str
+        cls, files: Sequence[Path], options: TextOptions, recorded: Sequence[str] = ()
     ) -> ParallelFiles:
         """Build from command line options; `-` is standard input. `auto` as word tokenizer reads the first rows.
 
-        languages, reader: empty for those that the names and the number of files suggest.
+        recorded: languages, unless there is an option; else those of the files' names.
         """
         if not 1 <= len(files) <= 2:
             raise SettingsError(
                 f"expected two parallel files, or one with lines `source ||| target`; found {len(files)} files"
             )
-        reader_name = reader or ("lines" if len(files) == 2 else "joined")
+        default_reader = "lines" if len(files) == 2 else reader_for(files[0], "joined")
+        reader_name = options.reader or default_reader
         reader_class = READERS.get(reader_name)
-        codes = list(languages) or _languages_of(files)
+        codes = language_codes(options.languages, 2) or list(recorded) or _languages_of(files)
         paths = [must_exist(path) for path in with_stdin(files)]
-        if not reader:
+        if not options.reader:
             for path in paths:
                 check_not_numbered(path)
         word_reader = reader_with_word_tokenizer(
-            reader_class, paths, codes, word_tokenizer, f"--reader {reader_name}"
+            reader_class, paths, codes, options.word_tokenizer, f"--reader {reader_name}"
         )
         text = cls(paths, codes, word_reader)
-        if word_tokenizer == AUTO and text.word_tokenizer != "whitespace":
+        if options.word_tokenizer == AUTO and text.word_tokenizer != "whitespace":
             message = "untokenized text in %s: words by --word-tokenizer %s"
             log.info(message, " and ".join(map(str, files)), text.word_tokenizer)
         return text
@@ -129,17 +131,22 @@ def record_path(alignments: Path) -> Path:
     return alignments.with_name(f"{alignments.name}.json")
 
 
+def has_record(alignments: Path) -> bool:
+    """Return whether alignments are an earlier output of `align`, which recorded how they were made."""
+    return _is_record(record_path(alignments))
+
+
 def record_of(alignments: Path) -> Output:
     """Return the record beside alignments as an output, which replaces an older record only."""
+    return Output("--output", record_path(alignments), is_earlier=_is_record)
 
-    def is_record(path: Path) -> bool:
-        try:
-            read_json(path, AlignmentRecord)
-        except DataError:
-            return False
-        return True
 
-    return Output("--output", record_path(alignments), is_earlier=is_record, is_beside=True)
+def _is_record(path: Path) -> bool:
+    try:
+        read_json(path, AlignmentRecord)
+    except DataError:
+        return False
+    return True
 
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:
@@ -151,6 +158,7 @@ def with_stdin(files: Sequence[Path]) -> list[Path]:
         raise SettingsError("-: standard input can be one of the files, not several")
     with NamedTemporaryFile(prefix="interlace-", delete=False) as copy:
         atexit.register(Path(copy.name).unlink, missing_ok=True)
+        show_as(copy.name, "standard input")
         shutil.copyfileobj(sys.stdin.buffer, copy)
     if not Path(copy.name).stat().st_size:
         raise DataError("-: standard input is empty")
