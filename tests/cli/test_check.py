@@ -91,6 +91,23 @@ def test_recipe_with_contamination_and_cost(recipe):
     ]
 
 
+def test_text_that_splits_of_a_task_share_is_a_warning(recipe):
+    rows = ["gold_label\tsentence1\tsentence2"]
+    rows += [
+        f"neutral\tthis is the premise {row}\tand this is hypothesis {row}" for row in range(3)
+    ]
+    for split, numbers in {"train": [1, 2], "dev": [3], "test": [2, 3]}.items():
+        table = [rows[0], *(rows[number] for number in numbers)]
+        write_lines(recipe.parent / f"{split}.tsv", table)
+    task = '[evaluate.tasks.xnli]\nfiles = "{split}.tsv"\n'
+    recipe.write_text(recipe.read_text() + task)
+    code, found = checked(recipe, "--set", "evaluate.targets=['en']")
+    assert code == 0
+    shared = found["reports"][-1]["findings"][-1]
+    assert (shared["level"], shared["count"], shared["total"]) == ("warning", 1, 2)
+    assert shared["about"].startswith("examples of xnli (test, en)")
+
+
 def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
     (recipe.parent / "train.de").unlink()
     done = check(recipe)

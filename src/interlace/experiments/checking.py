@@ -1,18 +1,19 @@
 """Check the data of a recipe: missing files, each corpus, and contamination."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationSearch, HeldOutSet
-from interlace.data.filters import build_filters
+from interlace.data.filters import build_filters, sides
 from interlace.data.findings import Finding, RowNames
 from interlace.data.inspection import InspectionReport, Inspector, Observer
 from interlace.experiments.contamination import held_out_sets
 from interlace.experiments.data_root import data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs
-from interlace.experiments.recipe import CorpusOfGroup, Recipe
+from interlace.experiments.recipe import CorpusOfGroup, Recipe, resolve_task
 from interlace.experiments.texts import RecipeTexts
+from interlace.tasks import FineTuneTask
 from interlace.text import Text
 
 
@@ -53,7 +54,31 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     overlaps = InspectionReport("held-out text in training text", {"sets": len(sets)})
     for result in search.results():
         overlaps.findings += result.findings()
+    overlaps.findings += _shared_by_splits(recipe, sets)
     return [*reports, overlaps]
+
+
+def _shared_by_splits(recipe: Recipe, sets: Sequence[HeldOutSet]) -> Iterator[Finding]:
+    """Yield findings for held-out text of a task that its own training split has, unless that is removed."""
+    root = data_root(recipe)
+    for name in recipe.evaluate.tasks:
+        task = resolve_task(recipe, name)
+        if not isinstance(task, FineTuneTask) or task.decontaminate:
+            continue
+        task_sets = [held_out for held_out in sets if held_out.name == name]
+        search = ContaminationSearch(task_sets)
+        for language in dict.fromkeys(held_out.language for held_out in task_sets):
+            try:
+                chunks = task.texts("train", language, root)
+            except InterlaceError:  # among the findings if it is needed
+                continue
+            names = RowNames(f"{name}.train.{language}:")
+            for chunk in chunks:
+                for text in sides(chunk):
+                    search.search(text, names)
+                names = names.after(len(chunk))
+        for result in search.results():
+            yield from result.findings()
 
 
 def _collect_in(texts: dict[str, list[Text]]) -> Observer:

@@ -46,11 +46,9 @@ def find_sides(root: Root, patterns: tuple[str, str], languages: Sequence[str]) 
         key = min(unpaired)
         path = source_by_key.get(key) or target_by_key[key]
         raise DataError(f"{path}: no file of {' or '.join(patterns)} corresponds to it")
-    pairs = []
-    for key in sorted(source_by_key):
-        pairs.append([source_by_key[key], target_by_key[key]])
-    sides = zip(*_without_repeats(pairs), strict=True)
-    return [path for side in sides for path in side]
+    pairs = [[source_by_key[key], target_by_key[key]] for key in sorted(source_by_key)]
+    pairs = _without_repeats(pairs)
+    return [*(source for source, _ in pairs), *(target for _, target in pairs)]
 
 
 def _by_language_free_name(
@@ -129,7 +127,8 @@ def _without_repeats(rows: Iterable[list[Path]]) -> list[list[Path]]:
     """Return rows of files, without those that links make the same files as an earlier row."""
     distinct: dict[tuple[str, ...], list[Path]] = {}
     for row in rows:
-        distinct.setdefault(tuple(map(os.path.realpath, row)), row)
+        real_paths = tuple(map(os.path.realpath, row))
+        distinct.setdefault(real_paths, row)
     return list(distinct.values())
 
 
