@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from interlace import toy
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.formats import read_alignments
@@ -17,6 +16,7 @@ from interlace.alignment.gold_text import read_gold_text
 from interlace.core.ragged import Ragged
 from interlace.readers.lines import PlainLines
 from interlace.readers.tsv import Tsv
+from interlace.toy import languages, sampling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,8 +151,8 @@ GOLD = {
 
 def toy_corpus() -> Iterator[GoldSet]:
     """Yield English with each other language of the toy corpus; all its links are gold and sure."""
-    scenes = toy.sample(TOY_PAIRS)
-    for code in toy.LANGUAGES.names():
+    scenes = sampling.sample(TOY_PAIRS)
+    for code in languages.LANGUAGES.names():
         if code != "en":
-            text = toy.pairs("en", code, scenes)
+            text = languages.pairs("en", code, scenes)
             yield GoldSet(f"en-{code}", WordPairs.of([text]), text.links, text.links)

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from _common import Target, caption_files, report
 
-from interlace import toy
 from interlace.aligners import ALIGNERS
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_counts import count_phrases
@@ -52,6 +51,7 @@ from interlace.objectives.tlm import Tlm
 from interlace.readers.lines import PlainLines
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.toy import languages, sampling
 from interlace.training.mixture import (
     BucketedBatches,
     Mixture,
@@ -79,7 +79,7 @@ def text(pairs: int) -> TextPairs:
             for side in ("source", "target")
         ]
     else:
-        toy_pairs = toy.pairs("en", "de", toy.sample(pairs, "train", 5))
+        toy_pairs = languages.pairs("en", "de", sampling.sample(pairs, "train", 5))
         sides = [toy_pairs.source.lines, toy_pairs.target.lines]
     word_tokenizer = WORD_TOKENIZERS.build("unicode")
     return TextPairs(

@@ -5,7 +5,6 @@ import logging
 import numpy as np
 import pytest
 
-from interlace import toy as world
 from interlace.aligners import ALIGNERS, load_aligner
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -13,6 +12,7 @@ from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
+from interlace.toy import languages, sampling
 from little_pairs import check_alignments, word_pairs
 
 PLAIN = (
@@ -175,14 +175,14 @@ SCENES = 1500
 
 @pytest.fixture(scope="module")
 def scenes():
-    return world.sample(SCENES)
+    return sampling.sample(SCENES)
 
 
-@pytest.mark.parametrize("language", sorted(set(world.LANGUAGES.names()) - {"en"}))
+@pytest.mark.parametrize("language", sorted(set(languages.LANGUAGES.names()) - {"en"}))
 def test_aligns_the_toy_corpus(build, scenes, language):
     if not ALIGNERS.get(build.name).can_save:
         pytest.skip("has no model to save from text")
-    text = world.pairs("en", language, scenes)
+    text = languages.pairs("en", language, scenes)
     pairs = WordPairs.of([text])
     score = f1(build(pairs).fit(pairs).align(pairs).links, text.links)
     assert score > FLOOR

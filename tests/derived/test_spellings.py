@@ -9,7 +9,8 @@ from interlace.derived import TRANSFORMATIONS
 from interlace.derived.transliterate import character_table
 from interlace.text import Text
 from interlace.text.running import is_tight
-from interlace.toy import sample, text
+from interlace.toy.languages import text
+from interlace.toy.sampling import sample
 from learned_vocabs import learned_vocab
 
 WORDS = [

@@ -18,7 +18,8 @@ from interlace.derived.galactic import SentenceTree, matched
 from interlace.derived.syntax import HEAD, Precedence
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
-from interlace.toy import sample, text
+from interlace.toy.languages import text
+from interlace.toy.sampling import sample
 
 SUBJECT, OBJECT, ADVERB = ("nsubj", "NOUN"), ("obj", "NOUN"), ("advmod", "ADV")
 

@@ -14,7 +14,8 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import read_study
 from interlace.experiments.studies.running import run_study
-from interlace.toy import ToyCorpus, write_toy
+from interlace.toy.corpus import write_toy
+from interlace.toy.settings import ToyCorpus
 
 SIZES = {
     "sentences": 60,

@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from interlace.toy import ToyCorpus
 from interlace.toy.corpus import CorpusWriter
+from interlace.toy.settings import ToyCorpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from interlace.toy import Phrase, Scene
 from interlace.toy.concepts import DETERMINERS, GIVEN
-from interlace.toy.scenes import PARTICIPANTS
+from interlace.toy.scenes import PARTICIPANTS, Phrase, Scene
 
 TENSES = ("past", "present", "future")
 

@@ -8,12 +8,13 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from interlace.toy import is_valid, language, split_of
 from interlace.toy.inference import (
     LABELS,
     inferences,
     nli_label,
 )
+from interlace.toy.languages import language
+from interlace.toy.scenes import is_valid, split_of
 from toy_scenes import parse
 
 # premise / hypothesis > label, or "-" where annotators would disagree

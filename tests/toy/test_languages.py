@@ -6,15 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from interlace.toy import (
-    LANGUAGES,
-    ToyLanguage,
-    answerable_roles,
-    language,
-    sample,
-)
 from interlace.toy.concepts import CONCEPTS
-from interlace.toy.scenes import PARTICIPANTS
+from interlace.toy.languages import LANGUAGES, ToyLanguage, language
+from interlace.toy.sampling import sample
+from interlace.toy.scenes import PARTICIPANTS, answerable_roles
 
 CODES = LANGUAGES.names()
 UPOS = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT VERB".split())

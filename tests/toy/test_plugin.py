@@ -6,12 +6,14 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.core import registry
 from interlace.text.lines import read_lines
-from interlace.toy import LANGUAGES, ToyCorpus, write_toy
+from interlace.toy.corpus import write_toy
+from interlace.toy.languages import LANGUAGES
+from interlace.toy.settings import ToyCorpus
 
 BACKWARDS = '''
 """English with another word order: the last word first."""
 
-from interlace.toy import ToyLanguage, language
+from interlace.toy.languages import ToyLanguage, language
 from interlace.toy.sentences import ToySentence
 
 
@@ -54,7 +56,7 @@ def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin, tmp_path
 
 def test_the_command_takes_plugins_and_sizes(plugin, tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append(toy))
+    monkeypatch.setattr("interlace.toy.corpus.write_toy", lambda toy, _into: written.append(toy))
     options = f"--code {plugin} --languages en,xb --pairs 80 -o {tmp_path / 'out'}"
     result = CliRunner().invoke(application(), ["toy", *options.split()])
     assert result.exit_code == 0, result.output

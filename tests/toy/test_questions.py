@@ -4,16 +4,10 @@ from functools import cache
 
 import pytest
 
-from interlace.toy import (
-    LANGUAGES,
-    Phrase,
-    answerable_roles,
-    is_valid,
-    language,
-    split_of,
-)
 from interlace.toy.inference import ENTAILMENT, nli_label
+from interlace.toy.languages import LANGUAGES, language
 from interlace.toy.questions import Passage, paragraph, passages
+from interlace.toy.scenes import Phrase, answerable_roles, is_valid, split_of
 from toy_scenes import parse
 
 FOUND = parse("find anna past object=a.key place=the.garden time=yesterday fronted")

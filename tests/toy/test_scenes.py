@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
-from interlace.toy import is_valid, sample, split_of
 from interlace.toy.concepts import CONCEPTS
+from interlace.toy.sampling import sample
+from interlace.toy.scenes import is_valid, split_of
 from toy_scenes import parse
 
 

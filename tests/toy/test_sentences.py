@@ -4,14 +4,9 @@ from hashlib import blake2b
 
 import pytest
 
-from interlace.toy import (
-    LANGUAGES,
-    answerable_roles,
-    is_valid,
-    language,
-    links,
-    sample,
-)
+from interlace.toy.languages import LANGUAGES, language, links
+from interlace.toy.sampling import sample
+from interlace.toy.scenes import answerable_roles, is_valid
 from toy_scenes import parse
 
 # language, scene as `parse` reads it > statement, or "-" for an invalid scene

@@ -8,16 +8,10 @@ import pytest
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import SettingsError
 from interlace.readers import READERS
-from interlace.toy import (
-    LANGUAGES,
-    ToyCorpus,
-    language,
-    pairs,
-    sample,
-    text,
-    write_toy,
-)
-from interlace.toy.sampling import stream
+from interlace.toy.corpus import write_toy
+from interlace.toy.languages import LANGUAGES, language, pairs, text
+from interlace.toy.sampling import sample, stream
+from interlace.toy.settings import ToyCorpus
 
 CODES = LANGUAGES.names()
 OTHERS = [code for code in CODES if code != "en"]

@@ -228,7 +228,7 @@ def registries() -> dict[str, Registry[Any]]:
     from interlace.readers import READERS
     from interlace.tasks import TASKS
     from interlace.text.word_tokenizers import WORD_TOKENIZERS
-    from interlace.toy import LANGUAGES
+    from interlace.toy.languages import LANGUAGES
 
     return {
         "objectives": OBJECTIVES,

@@ -28,7 +28,8 @@ def toy(
 ) -> None:
     """Write the toy corpus: text, aligned translations, tags, names, NLI, questions, lexicons."""
     load_plugins(code)
-    from interlace.toy import ToyCorpus, write_toy
+    from interlace.toy.corpus import write_toy
+    from interlace.toy.settings import ToyCorpus
 
     settings: dict[str, Any] = {}
     if pairs:

@@ -12,8 +12,8 @@ from interlace.core.files import user_path
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, plugin_hash
 from interlace.experiments.recipe import Recipe
-from interlace.toy import ToyCorpus, write_toy
 from interlace.toy.languages import LANGUAGES
+from interlace.toy.settings import ToyCorpus
 
 # of the text of toy corpus and derived languages, in keys of scores; raised when it changes
 GENERATED_VERSION = 1
@@ -41,6 +41,8 @@ class ToyFiles(Artifact[Path]):
 
     def build(self, folder: Path) -> None:
         """Write the files."""
+        from interlace.toy.corpus import write_toy
+
         write_toy(self.toy, folder)
 
     def open(self, folder: Path) -> Path:
@@ -49,8 +51,12 @@ class ToyFiles(Artifact[Path]):
 
 
 def _plugins(toy: ToyCorpus) -> list[str]:
-    """Return a hash of the file of each language that is a plugin's."""
-    return [plugin_hash(LANGUAGES.get(code)) for code in toy.languages]
+    """Return a hash of the file of each language that is a plugin's, and an empty string for each other one."""
+    hashes = []
+    for code in toy.languages:
+        is_own = code in LANGUAGES.own_names()
+        hashes.append("" if is_own else plugin_hash(LANGUAGES.get(code)))
+    return hashes
 
 
 def data_root(recipe: Recipe) -> Root:

@@ -33,7 +33,7 @@ from interlace.tasks import TASKS, Task
 from interlace.tasks.common.translation import TranslationTask
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.toy import ToyCorpus
+from interlace.toy.settings import ToyCorpus
 
 __all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "read_recipe"]
 

@@ -4,15 +4,19 @@ An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the c
 gold alignments link words with the same semantic role.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
-from interlace.toy.scenes import Scene
-from interlace.toy.sentences import Clause, ToySentence, ToyWord, finish
+
+if TYPE_CHECKING:
+    from interlace.toy.scenes import Scene
+    from interlace.toy.sentences import Clause, ToySentence, ToyWord
 
 T = TypeVar("T")
 
@@ -37,6 +41,8 @@ class ToyLanguage:
         wh_role: one of `answerable_roles(scene)`. The answer is `realize(scene).span(wh_role)`; for "subject.count" and
             "object.count" it is the span of "subject.determiner" or "object.determiner".
         """
+        from interlace.toy.sentences import finish
+
         clause = self.clause(scene, wh_role, self.words)
         return finish(clause.tokens(), clause.root, "?" if wh_role else self.stop)
 
