@@ -33,7 +33,7 @@ from _common import Target, caption_files, report
 from interlace.aligners import ALIGNERS
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_counts import count_phrases
-from interlace.alignment.phrase_table import TableRules
+from interlace.alignment.phrase_rules import TableRules
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments

@@ -35,13 +35,13 @@ from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorLi
 
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
+from interlace.models.backbone import eval_mode
 from interlace.models.build import from_shape, load
 from interlace.models.search import (
     TokenConstraints,
     beam_search,
     encode_source,
     encoder_inputs,
-    eval_mode,
 )
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import SearchSettings, Shape

@@ -34,7 +34,8 @@ from _common import MemoryPeak, Target, caption_pairs, environment, repeat_pairs
 from interlace.aligners import ALIGNERS
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_counts import count_phrases
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from interlace.alignment import WordPairs, phrase_counts
 from interlace.alignment.moses import escape, line_order
 from interlace.alignment.phrase_counts import count_phrases
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged

@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from interlace.alignment.phrases import PhraseRules, phrase_pairs
+from interlace.alignment.phrase_rules import PhraseRules
+from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 

@@ -5,7 +5,8 @@ import pytest
 
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_counts import count_phrases
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs

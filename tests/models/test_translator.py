@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
+from interlace.models.backbone import eval_mode
 from interlace.models.search import (
     TokenConstraints,
     beam_search,
     encode_source,
     encoder_inputs,
-    eval_mode,
 )
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import (

@@ -19,7 +19,8 @@ from interlace.alignment.lexical_weights import LexicalWeights
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
 from interlace.alignment.moses import line_order
-from interlace.alignment.phrase_table import PhraseTable, TableRules, ranked_rows
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable, ranked_rows
 from interlace.alignment.phrases import link_sets, phrase_pairs
 from interlace.alignment.spill import SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field
 
 from interlace.alignment.links import select_links
 from interlace.alignment.moses import SEPARATOR, escape
 from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
-from interlace.alignment.phrases import PhraseRules
 from interlace.core.ragged import (
     AnyArray,
     DoubleArray,
@@ -38,21 +36,6 @@ SCORES = (
 )
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
 _LINES = 50_000  # written at a time
-
-
-class TableRules(PhraseRules):
-    """Which phrase pairs of an aligned corpus a table holds."""
-
-    min_count: int = Field(
-        1,
-        ge=1,
-        description="Minimum count of a phrase pair. Rarer ones still count in the totals of the scores.",
-    )
-    top: int = Field(
-        0,
-        ge=0,
-        description="Number of most probable translations to keep per source phrase; 0: all (Moses decodes with 20).",
-    )
 
 
 class PhrasePair(NamedTuple):

@@ -12,7 +12,8 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, FittedAlig
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
 from interlace.core.errors import DataError, SettingsError

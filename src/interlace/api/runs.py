@@ -207,7 +207,6 @@ def encode(
     from interlace.core.neighbors import unit
     from interlace.data.vocab import Vocab
     from interlace.models.build import load
-    from interlace.models.seq2seq import Seq2Seq
     from interlace.tasks import TASKS
     from interlace.tasks.common.files import encode as encode_texts
     from interlace.tasks.common.vectors import layer_vectors
@@ -222,8 +221,7 @@ def encode(
     folder = str(path / "model" if (path / "model" / "config.json").is_file() else model)
     vocab = Vocab.load(folder)
     task = TASKS.get("retrieval")(layer=layer)
-    loaded = load(folder, vocab)
-    backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded
+    backbone = load(folder, vocab).encoder
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
     number = task.layer_of(int(backbone.model.config.num_hidden_layers))
     vectors: FloatArray = layer_vectors(

@@ -37,7 +37,7 @@ def code_switch(
     """Generate code-switched sentences from word-aligned text: phrases replaced by their translations, as in ALM."""
     load_plugins(code)
     from interlace.alignment.phrase_counts import count_phrases
-    from interlace.alignment.phrase_table import TableRules
+    from interlace.alignment.phrase_rules import TableRules
     from interlace.cli.common.aligned_text import read_aligned_text
     from interlace.cli.common.output import lines_to
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings

@@ -69,8 +69,6 @@ def evaluate(
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
     from interlace.experiments.recipe import change_recipe, read_recipe, score_languages
-    from interlace.report.comparison_table import ComparisonTable
-    from interlace.scores import table_of_entries
 
     key_changes = parse_changes(changes)
     if data is not None:
@@ -96,6 +94,9 @@ def evaluate(
     if as_json:
         print_json(rows)
     else:
+        from interlace.report.comparison_table import ComparisonTable
+        from interlace.scores import table_of_entries
+
         name = target.recipe.name
         scores = table_of_entries(rows, target.model, run=name, system=name, label=name)
         comparison = ComparisonTable(scores)

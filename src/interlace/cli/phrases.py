@@ -17,7 +17,7 @@ def phrases(
     """Extract phrase pairs from word-aligned text: a Moses phrase table with scores, alignments and counts."""
     load_plugins(code)
     from interlace.alignment.phrase_counts import count_phrases
-    from interlace.alignment.phrase_table import TableRules
+    from interlace.alignment.phrase_rules import TableRules
     from interlace.cli.common.aligned_text import read_aligned_text
     from interlace.cli.common.output import file_to
 

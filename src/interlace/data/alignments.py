@@ -27,7 +27,8 @@ import numpy as np
 
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.links import check_links, select_links
-from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseIndex, PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
 from interlace.core.ragged import AnyArray, FloatArray, Ragged

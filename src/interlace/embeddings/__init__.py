@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic, must_exist, must_not_be_special
 from interlace.core.names import file_in
@@ -28,6 +27,9 @@ from interlace.core.ragged import FloatArray, IntArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text.lines import COMPRESSED, read_lines, write_lines
+
+if TYPE_CHECKING:
+    from interlace.alignment.lexicon import Lexicon
 
 # the language of vectors of a vocabulary's subwords, which all languages share
 SUBWORDS = "subwords"
@@ -186,6 +188,7 @@ def induce_lexicon(source: WordVectors, target: WordVectors, *, max_words: int =
 
     max_words: most frequent words of each language to use.
     """
+    from interlace.alignment.lexicon import Lexicon
     from interlace.core.neighbors import mutual_nearest, unit
 
     source = source.top(max_words)

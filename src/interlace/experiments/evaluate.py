@@ -31,10 +31,8 @@ from interlace.models.backbone import Backbone
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks import FineTuneTask, Task
-from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob, Score
-from interlace.training.fine_tuned import FINE_TUNED, is_saved
 from interlace.training.fine_tuning import score_run
 from interlace.training.run_folder import EVALUATION, RECIPE, SCORES, VECTORS, locked
 from interlace.training.selection import FineTuneRun, runs_of_task
@@ -223,15 +221,21 @@ def _jobs(target: Target, names: Sequence[str], *, save_models: bool) -> dict[st
             seed=0,
             accelerator=accelerator,
             vectors=vectors,
-            models=target.into / FINE_TUNED if saves else None,
+            models=_models_folder(target) if saves else None,
         )
     return jobs
+
+
+def _models_folder(target: Target) -> Path:
+    from interlace.training.fine_tuned import FINE_TUNED
+
+    return target.into / FINE_TUNED
 
 
 def _task(target: Target, name: str) -> Task:
     """Return a task bound to the model; translation tasks take its learned directions."""
     task: Any = resolve_task(target.recipe, name, {})
-    metadata = target.metadata if isinstance(task, TranslationTask) else None
+    metadata = target.metadata if task.translates else None
     if metadata is not None:
         learned = metadata.max_source_lengths
         task = resolve_task(target.recipe, name, learned)
@@ -261,12 +265,8 @@ def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVec
 
 def _load(model: str, task: Task, vocab: Vocab | None) -> Backbone:
     """Load the model; a fine-tuning task takes the encoder of a translation model."""
-    from interlace.models.seq2seq import Seq2Seq
-
     loaded = load(model, vocab)
-    if isinstance(loaded, Seq2Seq) and isinstance(task, FineTuneTask):
-        return loaded.encoder
-    return loaded
+    return loaded.encoder if isinstance(task, FineTuneTask) else loaded
 
 
 def _write_records(target: Target) -> None:
@@ -359,6 +359,8 @@ class _Scoring:
         """Return whether all scores of a run are stored, with its fine-tuned model if that is to be saved."""
         rows = self.store.rows_of(planned.identity)
         if planned.job.models is not None:
+            from interlace.training.fine_tuned import is_saved
+
             rows = [row for row in rows if is_saved(self.target.into, row)]
         return {place_of(row) for row in rows} >= set(planned.places)
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from interlace.alignment.phrase_table import TableRules
+from interlace.alignment.phrase_rules import TableRules
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.alignments import PhraseStore
 from interlace.data.artifacts import Artifact

@@ -146,7 +146,7 @@ class PreviewPair:
 def _with_phrases(pair: Pairs, words: WordPairs, links: Ragged, confidence: Ragged) -> Pairs:
     """Return the pair with its phrases."""
     from interlace.alignment.phrase_counts import count_phrases
-    from interlace.alignment.phrase_table import TableRules
+    from interlace.alignment.phrase_rules import TableRules
     from interlace.data.alignments import PhraseStore, WordAlignments
 
     rules = TableRules()

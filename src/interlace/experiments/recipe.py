@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -30,7 +30,6 @@ from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers.common.tokenization import AUTO
 from interlace.tasks import TASKS, Task
-from interlace.tasks.common.translation import TranslationTask
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy.settings import ToyCorpus
@@ -393,9 +392,9 @@ def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = 
     task_type = TASKS.get(settings.get("task", name))
     if "source" in task_type.model_fields:
         settings = {"source": recipe.evaluate.source, **settings}
-    task = _task(name, settings)
-    if not isinstance(task, TranslationTask):
-        return task
+    task: Any = _task(name, settings)
+    if not task.translates:
+        return cast("Task", task)
     if learned is None:
         learned = max_source_lengths(recipe)
     if task.targets is None and not recipe.evaluate.targets and learned:

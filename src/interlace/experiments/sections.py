@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
-from interlace.alignment.phrase_table import TableRules
+from interlace.alignment.phrase_rules import TableRules
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import PairName, SingleLanguage
@@ -19,11 +19,11 @@ from interlace.core.store import merged
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
 from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset
 from interlace.readers.common.files import check_pattern, find_files, find_sides
-from interlace.scores.published import PublishedRow, find_rows
 from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:
     from interlace.derived import Chain
+    from interlace.scores.published import PublishedRow
 
 
 def pattern_of(*names: str) -> AfterValidator:
@@ -371,6 +371,8 @@ class Published(Settings):
 
     def rows(self) -> list[PublishedRow]:
         """Return the row, once per metric."""
+        from interlace.scores.published import find_rows
+
         return find_rows(self.where, self.task, self.system)
 
 

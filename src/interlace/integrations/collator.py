@@ -19,7 +19,8 @@ import numpy as np
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError

@@ -3,6 +3,8 @@
 Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,6 +86,11 @@ class Backbone(nn.Module):
     def vocabulary_head(self) -> VocabularyHead:
         """Return the parts of the checkpoint's own head."""
         return self.family.vocabulary_head(self.model)
+
+    @property
+    def encoder(self) -> "Backbone":
+        """The encoder alone, with the same weights: the backbone itself, unless it has a decoder."""
+        return self
 
     @property
     def input_embeddings(self) -> Tensor:
@@ -274,3 +281,17 @@ def untied_state(model: Any) -> dict[str, Tensor]:
             untied[name] = tensor
         seen.add(key)
     return untied
+
+
+@contextmanager
+def eval_mode(*models: nn.Module) -> Iterator[None]:
+    """Switch models to evaluation mode; afterwards each of their parts has its previous mode."""
+    training_modules = []
+    for model in models:
+        training_modules += [module for module in model.modules() if module.training]
+        model.eval()
+    try:
+        yield
+    finally:
+        for module in training_modules:
+            module.training = True

@@ -16,7 +16,6 @@ from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.finite import check_finite_weights
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
-from interlace.models.adapters import add_adapters
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, freeze_unused_bias, parts_of, untied_state
 from interlace.models.checkpoint_files import (
@@ -29,20 +28,12 @@ from interlace.models.checkpoint_files import (
 )
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 from interlace.models.languages import add_languages, equalize_segments, map_languages
-from interlace.models.seq2seq import (
-    DECODER_SIDE,
-    ENCODER_SIDE,
-    Seq2Seq,
-    copy_weights,
-    fresh_decoder,
-    join,
-    random_decoder,
-)
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
-from interlace.models.token_embeddings import extend_embeddings, initialize_from_vectors
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from interlace.models.seq2seq import Seq2Seq
 
 
 def build_model(
@@ -74,11 +65,15 @@ def build_model(
     else:
         backbone = builder.encoder(causal=causal)
     if settings.vectors is not None:
+        from interlace.models.token_embeddings import initialize_from_vectors
+
         initialize_from_vectors(
             backbone, builder.models_without_checkpoint(backbone), settings, vocab
         )
     freeze_parts(backbone, settings)
     if settings.lora is not None:
+        from interlace.models.adapters import add_adapters
+
         add_adapters(backbone, settings.lora, seed)
     return backbone
 
@@ -98,9 +93,7 @@ class _ModelBuilder:
     def encoder(self, *, causal: bool) -> Backbone:
         """Return the encoder, with the weights that the settings take from its start."""
         backbone = self._whole_model(self.settings.start, causal=causal)
-        if isinstance(backbone, Seq2Seq):
-            backbone = backbone.encoder
-        return self._with_taken_weights(backbone)
+        return self._with_taken_weights(backbone.encoder)
 
     def seq2seq(self) -> Seq2Seq:
         """Return an encoder-decoder, each side from its own start.
@@ -108,6 +101,8 @@ class _ModelBuilder:
         Conneau & Lample (2019, section 5.1) start each side from random weights, a causal or a masked model; a decoder
         takes the layers of either, with embeddings and head.
         """
+        from interlace.models.seq2seq import Seq2Seq, copy_weights, fresh_decoder, join
+
         settings = self.settings
         decoding = settings.decoder or DecoderSettings()
         backbone = self._whole_model(settings.start)
@@ -148,6 +143,8 @@ class _ModelBuilder:
 
     def models_without_checkpoint(self, backbone: Backbone) -> list[Any]:
         """Return the transformers models of a backbone whose embeddings come from no checkpoint."""
+        from interlace.models.seq2seq import Seq2Seq
+
         models = [backbone.model]
         decoder = self.settings.decoder
         if isinstance(backbone, Seq2Seq) and (
@@ -189,6 +186,8 @@ class _ModelBuilder:
 
     def _decoder_start(self, start: str) -> Backbone:
         """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
+        from interlace.models.seq2seq import Seq2Seq
+
         for token, number in Vocab.load(start).tokenizer.get_vocab(with_added_tokens=True).items():
             if self.vocab.tokenizer.token_to_id(token) != number:
                 raise SettingsError(
@@ -339,6 +338,8 @@ class _Adaptation:
         check_finite_weights(model.named_parameters(), str(folder))
         map_languages(model, self.languages, self.language_names)
         if self.vocab is not None and self.vocab.extension is not None:
+            from interlace.models.token_embeddings import extend_embeddings
+
             extend_embeddings(model, self.vocab.extension, self.seed)
 
 
@@ -411,6 +412,8 @@ def _misshapen(name: str, shape: Sequence[int], expected: Sequence[int]) -> Chec
 
 def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation) -> Seq2Seq:
     """Open a translation model; its sides share input embeddings if these are equal in the file."""
+    from interlace.models.seq2seq import DECODER_SIDE, ENCODER_SIDE, join, random_decoder
+
     files = weight_files(folder)
     model = _random_model(parsed_config(config[ENCODER_SIDE], folder), None)
     encoder_weights = _weights_of_side(files, ENCODER_SIDE)

@@ -14,8 +14,7 @@ first, then K), K beam size, C candidates, N hypotheses of a source, T tokens of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +26,7 @@ from interlace.core.errors import CheckpointError
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from interlace.data.vocab import Vocab
     from interlace.models.decoder import KVCache
@@ -111,7 +110,7 @@ class ModelState:
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
     """Encode a batch of (B, L) inputs and return the state to generate the language `target` from.
 
-    model: in its current mode; see `eval_mode`.
+    model: in its current mode.
     """
     mask = inputs.get("attention_mask")
     with torch.no_grad():
@@ -159,20 +158,6 @@ def add_specials(
     if bool((lengths + 2 != len(columns)).any()):
         inputs["attention_mask"] = (columns < (lengths + 2)[:, None]).long()
     return inputs
-
-
-@contextmanager
-def eval_mode(*models: nn.Module) -> Iterator[None]:
-    """Switch models to evaluation mode; afterwards each of their parts has its previous mode."""
-    training_modules = []
-    for model in models:
-        training_modules += [module for module in model.modules() if module.training]
-        model.eval()
-    try:
-        yield
-    finally:
-        for module in training_modules:
-            module.training = True
 
 
 def steps_between_reads(device: torch.device) -> int:

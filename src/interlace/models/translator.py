@@ -21,13 +21,13 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import IntArray, Ragged
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.vocab import Vocab
+from interlace.models.backbone import eval_mode
 from interlace.models.search import (
     Hypotheses,
     TokenConstraints,
     beam_search,
     encode_source,
     encoder_inputs,
-    eval_mode,
 )
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import SearchSettings

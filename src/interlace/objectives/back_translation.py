@@ -146,7 +146,8 @@ class BackTranslation(Seq2SeqObjective):
         """Return (B, T) greedy translations without dropout, padded, and (B,) lengths; the model's mode is restored."""
         import torch
 
-        from interlace.models.search import ModelState, TokenConstraints, beam_search, eval_mode
+        from interlace.models.backbone import eval_mode
+        from interlace.models.search import ModelState, TokenConstraints, beam_search
 
         inputs = batch.inputs
         extra = batch.extra

@@ -268,6 +268,8 @@ class Task(Settings, ABC):
     scoring_version: ClassVar[int] = 1
     # what `reader` returns; None: no running text
     text_type: ClassVar[type[Text | TextPairs] | None] = None
+    # whether its targets are directions: a `TranslationTask`
+    translates: ClassVar[bool] = False
     # whether it can also score static word vectors: `measure_words`
     static_vectors: ClassVar[bool] = False
 

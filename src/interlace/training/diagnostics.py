@@ -30,7 +30,7 @@ import torch
 
 from interlace.core.neighbors import unit
 from interlace.core.ragged import FloatArray
-from interlace.models.search import eval_mode
+from interlace.models.backbone import eval_mode
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways

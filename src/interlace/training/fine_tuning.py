@@ -19,7 +19,6 @@ from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
 from interlace.tasks.common.classification import ClassificationTask
 from interlace.tasks.common.prediction import bucket_plan, predict_all
-from interlace.training.fine_tuned import fine_tuned_name, save_fine_tuned
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
@@ -316,6 +315,8 @@ class FineTuner:
         job = self.job
         if job.models is None or not job.accelerator.is_main_process:
             return
+        from interlace.training.fine_tuned import save_fine_tuned
+
         model = self.model
         save_fine_tuned(
             job.models / self._model_name(group),
@@ -329,6 +330,8 @@ class FineTuner:
         )
 
     def _model_name(self, group: SelectionGroup) -> str:
+        from interlace.training.fine_tuned import fine_tuned_name
+
         per_language = self.task.tuning.select == "per-language-dev"
         return fine_tuned_name(self.job.name, group.items, self.job.seed, per_language=per_language)
 

@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from interlace.alignment import WordPairs
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_rules import TableRules
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import IntArray, Ragged
 from interlace.core.randomness import Purpose, generator

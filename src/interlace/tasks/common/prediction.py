@@ -35,7 +35,7 @@ def inference(*modules: nn.Module) -> Iterator[None]:
     """Compute without dropout and gradients; the modules return to their modes afterwards."""
     import torch
 
-    from interlace.models.search import eval_mode
+    from interlace.models.backbone import eval_mode
 
     with torch.inference_mode(), eval_mode(*modules):
         yield

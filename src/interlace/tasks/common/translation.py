@@ -77,6 +77,7 @@ class SourceLines:
 class TranslationTask(ProbeTask):
     """Base of tasks that translate in a direction, such as `en-de`; a language alone means from `source` into it."""
 
+    translates = True
     unit = "BLEU"
     other_scales = dict.fromkeys(
         ("copied lines", "copied words"),
