@@ -25,7 +25,6 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.artifacts import Artifact
 from interlace.data.corpus import Corpus
 from interlace.data.corpus_text import CorpusText
-from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
 from interlace.experiments.inputs import check_inputs
@@ -39,7 +38,6 @@ from interlace.experiments.sections import EmbeddingSettings
 from interlace.experiments.workspace import Workspace
 from interlace.objectives.common.dictionaries import (
     DictionaryPart,
-    DictionarySplit,
     split_dictionary,
 )
 from interlace.text.lines import read_lines, writing
@@ -66,24 +64,17 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
             log.info("%s is finished; nothing to do", into)
             return run.vectors_folder
         check_inputs(recipe)
-        splits = _dictionaries(recipe, settings)
-        texts: dict[str, str] = {}
-        dictionaries: dict[tuple[str, str], Lexicon] = {}
-        for split in splits:
-            texts[f"embeddings.{split.name}"] = dictionary_text(split)
-            is_trained = split.parts == DictionaryPart.TRAIN
-            dictionaries[split.languages] = split.lexicon.select(is_trained)
-        write_dictionaries(texts, recipe, into)
-        sources, vocab = _sources(recipe, settings)
-        sources = replace(sources, dictionaries=dictionaries)
+        workspace = Workspace(recipe)
+        dictionaries = _dictionaries(workspace, settings, into)
+        sources = replace(_sources(workspace, settings), dictionaries=dictionaries)
         begun = time.perf_counter()
         learned = settings.method().fit(sources, recipe.seed, progress)
         vectors = list(learned.vectors.values())
         with atomic_folder(run.vectors_folder) as folder:
             for of_language in vectors:
                 of_language.save(folder)
-            if vocab is not None:
-                vocab.save_files(folder)
+            if settings.units == "subwords":
+                workspace.vocab.save_files(folder)
         about = {
             "name": recipe.name,
             **environment(torch.device("cpu")),
@@ -97,30 +88,37 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
     return run.vectors_folder
 
 
-def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
-    """Return the dictionaries of all language pairs, split into training entries and others."""
-    splits = []
-    paths = vector_dictionaries(settings, recipe.languages, Workspace(recipe).root)
+def _dictionaries(
+    workspace: Workspace, settings: EmbeddingSettings, into: Path
+) -> dict[tuple[str, str], Lexicon]:
+    """Return the training entries of all dictionaries by language pair; write all entries into the run's folder."""
+    recipe = workspace.recipe
+    texts = {}
+    trained = {}
+    paths = vector_dictionaries(settings, recipe.languages, workspace.root)
     for languages, path in paths.items():
         lexicon = Lexicon.read(path)
-        share = settings.dictionary_share
-        splits.append(split_dictionary(lexicon, languages, share, recipe.seed))
-    return splits
+        split = split_dictionary(lexicon, languages, settings.dictionary_share, recipe.seed)
+        texts[f"embeddings.{split.name}"] = dictionary_text(split)
+        is_trained = split.parts == DictionaryPart.TRAIN
+        trained[languages] = split.lexicon.select(is_trained)
+    write_dictionaries(texts, recipe, into)
+    return trained
 
 
-def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSources, Vocab | None]:
-    """Return texts or vectors by language; or the text of all languages in tokens, and the vocabulary."""
-    workspace = Workspace(recipe)
+def _sources(workspace: Workspace, settings: EmbeddingSettings) -> EmbeddingSources:
+    """Return texts or vectors by language, or the text of all languages in tokens."""
+    languages = workspace.recipe.languages
     if settings.vectors is not None:
-        vectors: dict[str, WordVectors] = {}
-        for language in recipe.languages:
+        vectors = {}
+        for language in languages:
             path = workspace.root / settings.vectors.format(language=language)
             vectors[language] = WordVectors.read(path, language, settings.method().max_words)
-        return EmbeddingSources(vectors=vectors), None
+        return EmbeddingSources(vectors=vectors)
     if settings.units == "subwords":
-        return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)}), workspace.vocab
-    texts = {language: _words(workspace, language) for language in recipe.languages}
-    return EmbeddingSources(texts=texts), None
+        return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)})
+    texts = {language: _words(workspace, language) for language in languages}
+    return EmbeddingSources(texts=texts)
 
 
 @dataclass(frozen=True)
