@@ -179,7 +179,8 @@ def evil_card(tmp_path, evil):
     (tmp_path / "model").mkdir()
     for name, record in records.items():
         (tmp_path / name).write_text(json.dumps(record) + "\n")
-    return write_card(tmp_path).read_text(encoding="utf-8")
+    write_card(tmp_path)
+    return (tmp_path / "model/README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("evil", EVIL)

@@ -36,17 +36,15 @@ class _Trained(TypedDict):
     parameters: int
 
 
-def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
+def write_card(into: Path, about: dict[str, Any] | None = None) -> None:
     """Write the card of a finished run into its model folder; write it again after an evaluation, with scores.
 
-    about: the content of its `run.json`, if that is not written yet. None without a model or a record of its training.
+    about: the content of its `run.json`, if that is not written yet. Without it or a model, nothing is written.
     """
     about = about or read_run(into)
-    if not (into / "model" / "config.json").is_file() or not (into / RECIPE).is_file() or not about:
-        return None
-    with atomic(into / "model" / CARD) as partial:
-        partial.write_text(card_text(into, about), encoding="utf-8")
-    return into / "model" / CARD
+    if about and (into / RECIPE).is_file() and (into / "model" / "config.json").is_file():
+        with atomic(into / "model" / CARD) as partial:
+            partial.write_text(card_text(into, about), encoding="utf-8")
 
 
 def card_text(into: Path, about: dict[str, Any]) -> str:

@@ -222,10 +222,7 @@ def run_logged(arguments: Sequence[str], log_path: Path) -> None:
 
 def _reason(exit_code: int, log_path: Path, start: int) -> str:
     """Return why a command failed: its last line of output after `start`, or the signal that killed it."""
-    with log_path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(start, size - 8192))
-        text = file.read().decode("utf-8", "replace")
+    text = log_path.read_bytes()[start:].decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last_line = lines[-1] if lines else ""
     if exit_code < 0:
