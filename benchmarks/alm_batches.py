@@ -125,7 +125,7 @@ def write_copies(
     table = count_phrases(words, links)
     copies = CodeSwitchedText(table, TableRules(), CodeSwitching(), CopySettings())
     start = time.perf_counter()
-    lines = [line for part in copies.lines(pairs, words, links) for line in part]
+    lines = [line for block in copies.blocks(pairs, words, links) for line in block.lines]
     rate = len(lines) / (time.perf_counter() - start)
     chunks = (
         vocab.encode(lines[first : first + 20_000], "unicode", "en")

@@ -1,5 +1,6 @@
 """`interlace code-switch`: what it writes, what it says of it, and what it refuses."""
 
+import re
 from functools import partial
 
 import pytest
@@ -53,10 +54,16 @@ def test_lines_mix_a_fraction_of_source_and_target(text):
     )
 
 
-def test_count_of_lines_is_on_standard_error(text):
+def test_counts_of_lines_and_distinct_mixed_lines_are_on_standard_error(text):
     into = text[0].parent / "out.txt"
-    done = run(*text, "--output", into)
-    assert f"{len(list(read_lines(into))):,} lines of 4 pairs" in done.stderr
+    done = run(*text, "--output", into, "--set", "monolingual=0")
+    count = len(list(read_lines(into)))
+    assert f"{count} lines of 4 pairs" in done.stderr
+    _, _, histogram = done.stderr.partition("distinct mixed lines: ")
+    cells = re.findall(r"(\d+): (\d+)", histogram)
+    assert cells[0] == ("0", "1")  # nothing is replaced in the pair of one word
+    assert sum(int(pairs) for _, pairs in cells) == 4
+    assert sum(int(lines) * int(pairs) for lines, pairs in cells) == count
 
 
 def test_rejects_invalid_options(text):

@@ -82,14 +82,9 @@ def test_equal_probabilities_are_ordered_by_lexical_weight(weights, span):
 
 def test_translations_of_a_phrase_table():
     known = KnownPhrases(
-        Ragged.of([[(1, 2)], [(0, 1)]], width=2),
-        np.ones(2, np.float32),
-        np.array([1, 0]),
-        columns(["y z", "x"]),
+        Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.array([1, 0]), columns(["y z", "x"])
     )
-    none = KnownPhrases(
-        Ragged.of([[], []], width=2), np.ones(0, np.float32), np.zeros(0, np.int64), columns([])
-    )
+    none = KnownPhrases(Ragged.of([[], []], width=2), np.zeros(0, np.int64), columns([]))
     text, phrases = (numbered([6, 6], "a"), numbered([6, 6], "b")), Ragged.of([[], []], width=4)
     candidates = SwitchCandidates.of(text, phrases, known=(known, none))
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -15,7 +16,7 @@ from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
     from interlace.cli.common.aligned_text import AlignedText
-    from interlace.objectives.common.code_switched_text import CodeSwitchedText
+    from interlace.objectives.common.code_switched_text import CodeSwitchedText, SwitchedBlock
 
 S = TypeVar("S", bound=Settings)
 
@@ -54,11 +55,15 @@ def code_switch(
     table = count_phrases(aligned.words, aligned.links, rules)
     switched_text = CodeSwitchedText(table, rules, switching, copies)
     line_count = 0
+    pair_counts: Counter[int] = Counter()  # by number of distinct mixed lines
     with lines_to(into) as write:
-        for lines in _switched_lines(aligned, switched_text):
-            write(lines)
-            line_count += len(lines)
+        for block in _switched_blocks(aligned, switched_text):
+            write(block.lines)
+            line_count += len(block.lines)
+            pair_counts.update(block.mixed_counts.tolist())
     print_line(f"{line_count:,} lines of {len(aligned.links):,} pairs", notes)
+    histogram = ", ".join(f"{lines}: {pairs:,}" for lines, pairs in sorted(pair_counts.items()))
+    print_line(f"pairs by their number of distinct mixed lines: {histogram}", notes)
     if into is not None:
         print_line(into)
 
@@ -69,14 +74,14 @@ def _settings_of(kind: type[S], settings: dict[str, Any]) -> S:
     return kind.read({key: settings[key] for key in keys}, "--set")
 
 
-def _switched_lines(
+def _switched_blocks(
     aligned: AlignedText, switched_text: CodeSwitchedText
-) -> Iterator[Sequence[str]]:
+) -> Iterator[SwitchedBlock]:
     """Read the text again, for its characters, and draw code-switched lines."""
     start = 0
     for chunk in aligned.text.chunks():
         stop = start + len(chunk)
-        yield from switched_text.lines(
+        yield from switched_text.blocks(
             chunk, aligned.words.slice(start, stop), aligned.links.slice(start, stop)
         )
         start = stop

@@ -15,7 +15,6 @@ import numpy as np
 
 from interlace.core.ragged import (
     AnyArray,
-    FloatArray,
     Int32Array,
     IntArray,
     Ragged,
@@ -98,12 +97,10 @@ class KnownPhrases:
     The translation need not occur in the pair: the table was counted over the whole corpus.
 
     spans: n rows of half-open (start, stop) int32 word spans, sorted and unique.
-    scores: (total,) float32, the translation's probability given the phrase.
     numbers: (total,) the line of the translation in `counterparts`, each of which is there once.
     """
 
     spans: Ragged
-    scores: FloatArray
     numbers: IntArray
     counterparts: TextColumns
 
@@ -115,12 +112,7 @@ class KnownPhrases:
         spans = self.spans.take(rows)
         starts = self.spans.offsets[row_numbers(rows)] - self.spans.offsets[0]
         index = ranges(starts, spans.lengths)
-        return KnownPhrases(
-            spans,
-            self.scores[index],
-            self.numbers[index],
-            self.counterparts,
-        )
+        return KnownPhrases(spans, self.numbers[index], self.counterparts)
 
 
 @dataclass(frozen=True)

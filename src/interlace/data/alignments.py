@@ -382,12 +382,7 @@ class PhraseTableColumns:
         translated = self.entries[best, 1 - side].astype(np.int32)
         translations, numbers = np.unique(translated, return_inverse=True)
         lines = running_text(self.phrases[1 - side].take(translations), other_types)
-        return KnownPhrases(
-            select_links(spans, is_known),
-            self.scores[best, side],
-            numbers,
-            lines,
-        )
+        return KnownPhrases(select_links(spans, is_known), numbers, lines)
 
 
 def _columns_of(table: PhraseTableColumns) -> dict[str, Ragged]:

@@ -4,6 +4,8 @@ The sentences have the same distribution as those of the objective `alm`. Each p
 direction, repeated sentences are dropped, and a share of monolingual sentences is added.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +47,14 @@ class CopySettings(Settings):
 
 
 @dataclass(frozen=True)
+class SwitchedBlock:
+    """The lines of some pairs. mixed_counts: (pairs,) how many distinct ones are in both languages."""
+
+    lines: list[str]
+    mixed_counts: IntArray
+
+
+@dataclass(frozen=True)
 class CodeSwitchedText:
     """Draws code-switched lines of aligned text, chunk by chunk.
 
@@ -56,14 +66,14 @@ class CodeSwitchedText:
     code_switching: switching.CodeSwitching
     copies: CopySettings
 
-    def lines(self, text: TextPairs, words: WordPairs, links: Ragged) -> Iterator[list[str]]:
+    def blocks(self, text: TextPairs, words: WordPairs, links: Ragged) -> Iterator[SwitchedBlock]:
         """Yield the lines of pairs in blocks, those of a pair consecutive; text, words and links are of the same."""
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
             block = text.take(np.arange(start, stop))
             yield self._block(block, words.slice(start, stop), links.slice(start, stop))
 
-    def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:
+    def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> SwitchedBlock:
         candidates = self._candidates(text, words, links)
         mixed_lines: list[dict[str, None]] = []  # by pair, distinct and in the order of the draws
         for _ in range(len(text)):
@@ -80,15 +90,14 @@ class CodeSwitchedText:
         for row, pair in enumerate(zip(text.source.lines, text.target.lines, strict=True)):
             for line in pair:
                 mixed_lines[row].pop(line, None)
-        repeats = self._monolingual_repeats(
-            text, np.array([len(row) for row in mixed_lines]), words.first
-        )
+        mixed_counts = np.array([len(row) for row in mixed_lines])
+        repeats = self._monolingual_repeats(text, mixed_counts, words.first)
         written: list[str] = []
         for row, (source_repeats, target_repeats) in enumerate(repeats.tolist()):
             written += [text.source.lines[row]] * source_repeats
             written += [text.target.lines[row]] * target_repeats
             written += mixed_lines[row]
-        return written
+        return SwitchedBlock(written, mixed_counts)
 
     def _monolingual_repeats(self, text: TextPairs, mixed_counts: IntArray, first: int) -> IntArray:
         """(pairs, 2) how often source and target are written unchanged: both once for a pair without mixed lines."""
