@@ -154,7 +154,7 @@ def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(
     source, target = np.array(entries).T
     words = Ragged.of([[word] for word in range(12)])
     pairs = AlignmentEntries(words, source, target, min(count, len(source)), others, seed=0)
-    arrays = pairs.arrays(step)
+    arrays = pairs.of_step(step)
     ids = arrays["align_ids"]
     taken, translations, against = (
         ids[arrays[f"align_{name}"]].tolist() for name in ("source", "target", "negatives")

@@ -145,6 +145,15 @@ def ranges(starts: AnyArray, counts: AnyArray) -> IntArray:
     return numbers
 
 
+def begins_run(*columns: AnyArray) -> BoolArray:
+    """(n,) whether any of the (n,) columns differs from its value before; the first value begins a run."""
+    begins = np.zeros(len(columns[0]), np.bool_)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return begins
+
+
 def distinct_rows(rows: Ragged) -> tuple[IntArray, IntArray]:
     """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
     number_of: dict[bytes, int] = {}

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import AnyArray, IntArray, Ragged, ranges
+from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
@@ -132,7 +132,7 @@ class AlignMlm(Mlm):
         """Mask the text; add the entries of the step, which its micro-batches share."""
         batch = super().batch(examples, prepared, step, rng)
         batch.counts["align"] = prepared.entries.count
-        extra: dict[str, AnyArray] = dict(prepared.entries.arrays(step))
+        extra: dict[str, AnyArray] = dict(prepared.entries.of_step(step))
         if self.layer is not None:
             extra |= self._sequences(extra, prepared)
         return replace(batch, extra=extra)
@@ -147,11 +147,12 @@ class AlignMlm(Mlm):
             return {**terms, "align": Term(total, self.alignment_weight)}
         inputs = backbone.input_embeddings
         outputs = backbone.model.get_output_embeddings().weight
-        tables = {"input": [inputs], "output": [outputs], "both": [inputs, outputs]}[
-            self.embeddings
-        ]
-        if inputs is outputs:
+        if inputs is outputs or self.embeddings == "input":
             tables = [inputs]
+        elif self.embeddings == "output":
+            tables = [outputs]
+        else:
+            tables = [inputs, outputs]
         losses = [self._alignment(table, extra["align_ids"], extra) for table in tables]
         total = sum(losses[1:], losses[0]) / len(losses)
         return {**terms, "align": Term(total, self.alignment_weight)}
@@ -175,23 +176,24 @@ class AlignMlm(Mlm):
         self, extra: dict[str, IntArray], prepared: PreparedAlignMlm
     ) -> dict[str, AnyArray]:
         """Return the encoder's input for the step's words, and (T,) the place of each token in it."""
-        ids = Ragged(
-            extra["align_ids"].astype(np.int32),
-            np.append(extra["align_starts"], len(extra["align_ids"])),
-        )
-        words = Sentences(ids, Ragged(np.zeros_like(ids.values), ids.offsets), "")
+        ids = extra["align_ids"].astype(np.int32)
+        offsets = np.append(extra["align_starts"], len(ids))
+        word_numbers = Ragged(np.zeros_like(ids), offsets)
+        words = Sentences(Ragged(ids, offsets), word_numbers, "")
         layout = sentence_layout(words, prepared.vocab, self.max_subwords + SPECIALS)
+        sequences: dict[str, AnyArray] = {"align_places": np.flatnonzero(layout.content)}
         inputs = prepared.traits.encoder_inputs(layout, (), language_ids=False)
-        return {
-            "align_places": np.flatnonzero(layout.content),
-            **{_INPUT + key: inputs[key] for key in inputs},
-        }
+        for name, array in inputs.items():
+            sequences[_INPUT + name] = array
+        return sequences
 
     def _states(self, backbone: Backbone, extra: dict[str, Tensor]) -> Tensor:
         """Return the (W * L, H) states of the layer for the step's words, each a sequence of its own."""
-        states = backbone.hidden_states(
-            {key.removeprefix(_INPUT): extra[key] for key in extra if key.startswith(_INPUT)}
-        )
+        inputs = {}
+        for key, tensor in extra.items():
+            if key.startswith(_INPUT):
+                inputs[key.removeprefix(_INPUT)] = tensor
+        states = backbone.hidden_states(inputs)
         depth = len(states) - 1
         if self.layer == "middle":
             layer = (depth + 1) // 2
@@ -204,9 +206,8 @@ class AlignMlm(Mlm):
         import torch
         from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
-        with torch.autocast(
-            weights.device.type, enabled=False
-        ):  # in bfloat16 a cosine has two digits
+        # in bfloat16 a cosine has two digits
+        with torch.autocast(weights.device.type, enabled=False):
             words = embedding_bag(ids, weights, extra["align_starts"], mode="mean").float()
             words = normalize(words)  # (W, H)
             source = words[extra["align_source"]]
@@ -214,15 +215,13 @@ class AlignMlm(Mlm):
             if self.alignment_loss == "cosine":
                 return (1 - positive).sum()
             negative = source @ words[extra["align_negatives"]].T  # (P, K)
-            negative = negative.index_put(
-                tuple(extra["align_known"]), negative.new_tensor(-torch.inf)
-            )
+            places = tuple(extra["align_known"])
+            negative = negative.index_put(places, negative.new_tensor(-torch.inf))
             if self.alignment_loss == "hinge":
                 return (self.margin - positive + negative.amax(dim=1)).clamp(min=0).sum()
             scores = torch.cat([positive[:, None], negative], dim=1) / self.temperature
-            return cross_entropy(
-                scores, scores.new_zeros(len(scores), dtype=torch.long), reduction="sum"
-            )
+            labels = scores.new_zeros(len(scores), dtype=torch.long)  # the first column
+            return cross_entropy(scores, labels, reduction="sum")
 
 
 @dataclass(frozen=True)
@@ -240,63 +239,60 @@ class AlignmentEntries:
     negatives: int
     seed: int
 
-    def arrays(self, step: int) -> dict[str, IntArray]:
-        """Return what the loss reads.
+    def of_step(self, step: int) -> dict[str, IntArray]:
+        """Return the entries of a step as the loss reads them.
 
         align_ids, align_starts: (T,) token ids of the step's words, (W,) start of each word.
         align_source, align_target: (P,) words. align_negatives: (K,) words.
         align_known: (2, ...) (row, column) of source words and negatives that are translations of each other.
         """
-        whole = self.count == len(self.source)
-        if whole and not self.negatives:
-            return self._whole
+        takes_all = self.count == len(self.source)
+        if takes_all and not self.negatives:
+            return self._all_entries
         rng = generator(Purpose.DICTIONARY, self.seed, step, 1)
-        if whole:
-            at = np.arange(self.count)
-        else:
-            at = np.sort(rng.permutation(len(self.source))[: self.count])
+        source = self.source
+        target = self.target
+        if not takes_all:
+            drawn = rng.permutation(len(source))[: self.count]
+            drawn.sort()
+            source = source[drawn]
+            target = target[drawn]
         negatives = rng.permutation(self._targets)[: self.negatives]
-        return self._arrays(self.source[at], self.target[at], negatives)
+        return self._as_read(source, target, negatives)
 
     @cached_property
-    def _whole(self) -> dict[str, IntArray]:
-        return self._arrays(self.source, self.target, self.target[:0])
+    def _all_entries(self) -> dict[str, IntArray]:
+        return self._as_read(self.source, self.target, self.target[:0])
 
     @cached_property
     def _targets(self) -> IntArray:
         return np.unique(self.target)
 
     @cached_property
-    def _sources_of(self) -> Ragged:
-        """The source words that each word translates."""
-        order = np.argsort(self.target, kind="stable")
-        return Ragged.from_lengths(
-            self.source[order], np.bincount(self.target, minlength=len(self.words))
-        )
+    def _translations(self) -> Any:
+        """A sparse matrix of source words and target words: not 0 for translations and for the same word."""
+        from scipy.sparse import coo_array, eye_array
 
-    def _arrays(
+        size = len(self.words)
+        entries = coo_array((np.ones(len(self.source)), (self.source, self.target)), (size, size))
+        return (entries + eye_array(size)).tocsc()
+
+    def _as_read(
         self, source: IntArray, target: IntArray, negatives: IntArray
     ) -> dict[str, IntArray]:
-        used, places = np.unique(np.concatenate([source, target, negatives]), return_inverse=True)
+        """Return the arrays of `of_step`; words are renumbered in the order of those that are used."""
+        used = np.unique(np.concatenate([source, target, negatives]))
+        numbers = np.zeros(len(self.words), np.int64)  # of the used words
+        numbers[used] = np.arange(len(used))
         rows = self.words.take(used)
-        parts = np.split(places.astype(np.int64), [len(source), len(source) + len(target)])
         arrays = {
             "align_ids": rows.flat.astype(np.int64),
             "align_starts": rows.offsets[:-1].copy(),
-            "align_source": parts[0],
-            "align_target": parts[1],
+            "align_source": numbers[source],
+            "align_target": numbers[target],
         }
         if len(negatives):
-            arrays["align_negatives"] = parts[2]
-            arrays["align_known"] = self._known(source, negatives)
+            arrays["align_negatives"] = numbers[negatives]
+            known = self._translations[:, negatives].tocsr()[source].nonzero()
+            arrays["align_known"] = np.stack(known).astype(np.int64)
         return arrays
-
-    def _known(self, source: IntArray, negatives: IntArray) -> IntArray:
-        """(2, ...) the row of a source word and the column of a negative that is its translation or the word itself."""
-        translated = self._sources_of.take(negatives)
-        words = np.concatenate([translated.flat, negatives])
-        columns = np.concatenate([translated.rows(), np.arange(len(negatives))])
-        order = np.argsort(source, kind="stable")
-        starts = np.searchsorted(source[order], words, "left")
-        counts = np.searchsorted(source[order], words, "right") - starts
-        return np.stack([order[ranges(starts, counts)], np.repeat(columns, counts)])

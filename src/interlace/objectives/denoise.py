@@ -13,13 +13,12 @@ Legend: n sentences; T tokens, U noise units (words or tokens) of all sentences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from interlace.core.ragged import IntArray, Ragged
+from interlace.core.ragged import Ragged, begins_run
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.core.settings import Settings
@@ -54,26 +53,35 @@ class Noise(Settings):
 
     def apply(self, sentences: Sentences, vocab: Vocab, step: int, rng: Generator) -> Sentences:
         """Return the noised sentences, words renumbered; raise a DataError if the vocabulary lacks a needed mask."""
-        units = NoiseUnits.of(sentences, self.unit)
-        scores = units.places + rng.random(len(units.rows)) * value_at(self.shuffle, step)
-        order = np.lexsort((scores, units.rows))
-        draws = rng.random(len(units.rows))
+        n = len(sentences)
+        units = unit_lengths(sentences, self.unit)
+        rows = units.rows()  # (U,)
+        places = units.columns()
+        scores = places + rng.random(len(rows)) * value_at(self.shuffle, step)
+        order = np.lexsort((scores, rows))
+        draws = rng.random(len(rows))
         is_kept = draws >= value_at(self.drop, step)
-        # One unit of each sentence always remains: the one with the highest draw, the last of its sentence here.
-        is_kept[np.lexsort((draws, units.rows))[np.diff(units.rows, append=-1) != 0]] = True
+        # One unit of each sentence always remains: the one with the highest draw.
+        ascending = np.lexsort((draws, rows))
+        is_last = np.diff(rows, append=-1) != 0
+        is_kept[ascending[is_last]] = True
         rate = value_at(self.blank, step)
-        masked = rng.random(len(units.rows)) < rate
+        is_masked = rng.random(len(rows)) < rate
+
         order = order[is_kept[order]]
-        moved = Ragged.from_lengths(sentences.ids.flat, units.lengths).take(order)
+        moved = Ragged.from_lengths(sentences.ids.flat, units.flat).take(order)  # a row per unit
+        unit_of_token = moved.rows()
         ids = moved.flat
         if rate:
-            ids[np.repeat(masked[order], moved.lengths)] = vocab.mask
-        rows = units.rows[order]
-        tokens = np.bincount(rows, moved.lengths, minlength=len(sentences)).astype(np.int64)
-        numbers = Ragged.from_lengths(order, np.bincount(rows, minlength=len(sentences))).columns()
-        words = np.repeat(numbers, moved.lengths).astype(np.int32)
+            ids[is_masked[order][unit_of_token]] = vocab.mask
+        rows = rows[order]
+        numbers = Ragged.from_lengths(order, np.bincount(rows, minlength=n)).columns()
+        words = numbers[unit_of_token].astype(np.int32)
+        lengths = np.bincount(rows[unit_of_token], minlength=n)
         return Sentences(
-            Ragged.from_lengths(ids, tokens), Ragged.from_lengths(words, tokens), sentences.language
+            Ragged.from_lengths(ids, lengths),
+            Ragged.from_lengths(words, lengths),
+            sentences.language,
         )
 
 
@@ -99,25 +107,13 @@ class Denoise(Seq2SeqObjective):
         return self.seq2seq_batch(layout, language, decoder, language, prepared)
 
 
-@dataclass(frozen=True)
-class NoiseUnits:
-    """Words or tokens of a batch. starts, lengths: (U,) their tokens. rows, places: (U,) sentence and position."""
-
-    starts: IntArray
-    lengths: IntArray
-    rows: IntArray
-    places: IntArray
-
-    @classmethod
-    def of(cls, sentences: Sentences, unit: str) -> NoiseUnits:
-        """Return the units; a separator inside a stream is a word by itself."""
-        owner = sentences.ids.rows()
-        words = sentences.words.flat
-        new = np.ones(len(words), np.bool_)
-        if unit == "word":
-            new[1:] = (owner[1:] != owner[:-1]) | (words[1:] != words[:-1]) | (words[1:] < 0)
-        starts = np.flatnonzero(new)
-        rows = owner[starts]
-        counts = np.bincount(rows, minlength=len(sentences))
-        places = np.arange(len(starts)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return cls(starts, np.diff(starts, append=len(words)), rows, places)
+def unit_lengths(sentences: Sentences, unit: str) -> Ragged:
+    """Return for each sentence the tokens of its words, or 1 for each token; a separator is a word by itself."""
+    owner = sentences.ids.rows()
+    words = sentences.words.flat
+    starts = np.arange(len(words))
+    if unit == "word":
+        is_separator = words < 0
+        starts = np.flatnonzero(begins_run(owner, words) | is_separator)
+    lengths = np.diff(starts, append=len(words))
+    return Ragged.from_lengths(lengths, np.bincount(owner[starts], minlength=len(sentences)))

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.ragged import BoolArray, IntArray, Ragged
+from interlace.core.ragged import BoolArray, IntArray, Ragged, begins_run
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.objectives import Batch, BoolOrAuto, Resources
@@ -82,14 +82,12 @@ class DictMlm(Mlm):
         dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=1)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         shown = text.language_ids and self.mode == "input"
-        languages = {language for split in dictionaries.splits for language in split.languages}
-        ids = {
-            language: resources.traits.language_id(language) if shown else 0
-            for language in sorted(languages)
-        }
-        return PreparedDictMlm(
-            **vars(text), translations=translation_tables(dictionaries, vocab.size, ids)
-        )
+        ids = {}
+        for languages, _ in dictionaries.trained_by_languages():
+            for language in languages:
+                ids[language] = resources.traits.language_id(language) if shown else 0
+        translations = translation_tables(dictionaries, vocab.size, ids)
+        return PreparedDictMlm(**vars(text), translations=translations)
 
     def batch(
         self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator
@@ -100,14 +98,18 @@ class DictMlm(Mlm):
         if table is None:
             return batch
         rows, columns = batch.at
-        chosen = words = np.flatnonzero(
-            rng.random(len(batch.labels), dtype=np.float32) < self.probability
-        )
+        draws = rng.random(len(batch.labels), dtype=np.float32)
+        chosen = np.flatnonzero(draws < self.probability)
+        words = chosen
         if self.whole_words:
-            words = chosen[_is_whole_word(examples, rows[chosen], columns[chosen])]
+            row_starts = examples.words.offsets[:-1] - examples.words.offsets[0]
+            places = (
+                row_starts[rows[chosen]] + columns[chosen] - 1
+            )  # without the first special token
+            words = chosen[_is_whole_word(examples)[places]]
         tokens = batch.labels[words]
         starts = table.offsets[tokens]
-        counts = table.offsets[tokens + 1] - table.offsets[tokens]
+        counts = table.offsets[tokens + 1] - starts
         nth = (rng.random(len(tokens)) * counts).astype(np.int64)
         is_known = counts > 0
         words = words[is_known]
@@ -136,12 +138,14 @@ def translation_tables(
     columns: dict[str, list[IntArray]] = {}  # (3, entries) token, translation, language
     words = dictionaries.words
     tokens = words.flat.astype(np.int64)
-    for language, other_language, (source, target) in dictionaries.directions():
-        other_ids = np.full(len(source), language_ids[other_language])
-        source_tokens = tokens[words.offsets[source]]
-        target_tokens = tokens[words.offsets[target]]
-        entries = np.stack([source_tokens, target_tokens, other_ids])
-        columns.setdefault(language, []).append(entries)
+    for (source, target), word_numbers in dictionaries.trained_by_languages():
+        source_tokens, target_tokens = tokens[words.offsets[word_numbers]]
+        source_ids = np.full(len(source_tokens), language_ids[source])
+        target_ids = np.full(len(source_tokens), language_ids[target])
+        forward = np.stack([source_tokens, target_tokens, target_ids])
+        backward = np.stack([target_tokens, source_tokens, source_ids])
+        columns.setdefault(source, []).append(forward)
+        columns.setdefault(target, []).append(backward)
     tables = {}
     for language, parts in columns.items():
         entries = np.concatenate(parts, axis=1)
@@ -151,13 +155,9 @@ def translation_tables(
     return tables
 
 
-def _is_whole_word(examples: Sentences, rows: IntArray, columns: IntArray) -> BoolArray:
-    """Return whether the token at each place of `sentence_layout` is the only one of its word."""
-    words = examples.words
-    first_tokens = words.offsets[rows] - words.offsets[0]
-    last_tokens = words.offsets[rows + 1] - words.offsets[0] - 1
-    at = first_tokens + columns - 1
-    owner = words.flat
-    begins = (at == first_tokens) | (owner[np.maximum(at - 1, 0)] != owner[at])
-    ends = (at == last_tokens) | (owner[np.minimum(at + 1, len(owner) - 1)] != owner[at])
+def _is_whole_word(sentences: Sentences) -> BoolArray:
+    """(T,) whether each token is the only one of its word."""
+    words = sentences.words
+    begins = begins_run(words.rows(), words.flat)
+    ends = np.append(begins[1:], True)
     return begins & ends

@@ -14,7 +14,7 @@ Legend: m entries of a dictionary; n usable entries of all dictionaries; W disti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
@@ -129,11 +129,10 @@ class Dictionary(Settings):
             splits.append(split_dictionary(lexicon, languages, self.share, seed))
         words, entries = _word_numbers(splits, vocab)
         lengths = np.where(_irregular(words, vocab) == 0, words.lengths, 0)
-        for number, (source, target) in enumerate(entries):
-            statuses = _statuses(source, target, lengths, max_tokens)
-            splits[number] = replace(splits[number], statuses=statuses)
-        splits = _hold_out(splits, entries, words)
+        for split, word_numbers in zip(splits, entries, strict=True):
+            split.statuses[:] = _statuses(word_numbers, lengths, max_tokens)
         dictionaries = Dictionaries(tuple(splits), words, tuple(entries))
+        dictionaries.hold_out()
         if not dictionaries.trained().size:
             notes = "; ".join(split.note() for split in splits)
             raise DataError(f"{name}: no entry of its dictionary is usable: {notes}")
@@ -195,18 +194,21 @@ class Dictionaries:
 
     def trained(self) -> IntArray:
         """(2, n) the source and target words of the training entries of all dictionaries."""
-        parts = []
-        for split, word_numbers in zip(self.splits, self.entries, strict=True):
-            parts.append(word_numbers[:, split.is_trained])
-        return np.concatenate(parts, axis=1)
+        return np.concatenate([words for _, words in self.trained_by_languages()], axis=1)
 
-    def directions(self) -> Iterator[tuple[str, str, IntArray]]:
-        """Yield each dictionary in both directions: two languages and the (2, ...) words of its training entries."""
+    def trained_by_languages(self) -> Iterator[tuple[tuple[str, str], IntArray]]:
+        """Yield for each dictionary its languages, and the (2, ...) words of its training entries."""
         for split, word_numbers in zip(self.splits, self.entries, strict=True):
-            source, target = split.languages
-            words = word_numbers[:, split.is_trained]
-            yield source, target, words
-            yield target, source, words[::-1]
+            yield split.languages, word_numbers[:, split.is_trained]
+
+    def hold_out(self) -> None:
+        """Hold out no entry that has an embedding row of a trained one, of any dictionary."""
+        trained_ids = self.words.take(np.unique(self.trained())).flat
+        shares = shares_rows(self.words, trained_ids)
+        for split, word_numbers in zip(self.splits, self.entries, strict=True):
+            is_held_out = split.parts == DictionaryPart.HELD_OUT
+            overlaps = is_held_out & shares[word_numbers].any(axis=0)
+            split.parts[overlaps] = DictionaryPart.OVERLAP
 
 
 def _word_numbers(splits: Sequence[DictionarySplit], vocab: Vocab) -> tuple[Ragged, list[IntArray]]:
@@ -217,31 +219,24 @@ def _word_numbers(splits: Sequence[DictionarySplit], vocab: Vocab) -> tuple[Ragg
         spelled.append(spellings(vocab, split.lexicon.target_types))
     rows = Ragged.concatenate(spelled)
     numbers, first_rows = distinct_rows(rows)
+    numbers_of_types = Ragged.from_lengths(numbers, [len(types) for types in spelled])
     entries = []
-    first_type = 0
-    for split in splits:
-        lexicon = split.lexicon
-        source = numbers[first_type + lexicon.entries[:, 0]]
-        first_type += len(lexicon.source_types)
-        target = numbers[first_type + lexicon.entries[:, 1]]
-        first_type += len(lexicon.target_types)
+    for index, split in enumerate(splits):
+        source_types, target_types = split.lexicon.entries.T
+        source = numbers_of_types[2 * index][source_types]
+        target = numbers_of_types[2 * index + 1][target_types]
         entries.append(np.stack([source, target]))
     return rows.take(first_rows), entries
 
 
-def _statuses(
-    source: IntArray,
-    target: IntArray,
-    lengths: IntArray,
-    max_tokens: int | None,
-) -> ByteArray:
-    """(m,) the `EntryStatus` of entries; lengths: (W,) tokens of each word, 0 for words that cannot be spelled."""
-    statuses = np.full(len(source), EntryStatus.USED, np.uint8)
-    statuses[source == target] = EntryStatus.IDENTICAL
+def _statuses(words: IntArray, lengths: IntArray, max_tokens: int | None) -> ByteArray:
+    """(m,) the `EntryStatus` of entries of (2, m) words; lengths: (W,) tokens, 0 for words that cannot be spelled."""
+    statuses = np.full(words.shape[1], EntryStatus.USED, np.uint8)
+    statuses[words[0] == words[1]] = EntryStatus.IDENTICAL
+    entry_lengths = lengths[words]
     if max_tokens is not None:
-        longest = np.maximum(lengths[source], lengths[target])
-        statuses[longest > max_tokens] = EntryStatus.TOO_LONG
-    statuses[(lengths[source] == 0) | (lengths[target] == 0)] = EntryStatus.UNSPELLABLE
+        statuses[entry_lengths.max(axis=0) > max_tokens] = EntryStatus.TOO_LONG
+    statuses[entry_lengths.min(axis=0) == 0] = EntryStatus.UNSPELLABLE
     return statuses
 
 
@@ -249,15 +244,18 @@ def split_dictionary(
     lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int
 ) -> DictionarySplit:
     """Draw a share of source words, ignoring case, for training; smaller shares are subsets of larger ones."""
-    source = _folded(lexicon.source_types)[lexicon.entries[:, 0]]
-    target = _folded(lexicon.target_types)[lexicon.entries[:, 1]]
+    source_types, target_types = lexicon.entries.T
+    source = _folded(lexicon.source_types)[source_types]
+    target = _folded(lexicon.target_types)[target_types]
     words = np.unique(source)
-    key = int.from_bytes(blake2b("-".join(languages).encode(), digest_size=4).digest(), "big")
-    order = generator(Purpose.DICTIONARY, seed, key).permutation(len(words))
-    train = np.isin(source, words[order[: max(1, round(share * len(words)))]])
+    digest = blake2b("-".join(languages).encode(), digest_size=4).digest()
+    rng = generator(Purpose.DICTIONARY, seed, int.from_bytes(digest, "big"))
+    order = rng.permutation(len(words))
+    count = max(1, round(share * len(words)))
+    is_trained = np.isin(source, words[order[:count]])
     parts = np.full(len(source), DictionaryPart.HELD_OUT, np.uint8)
-    parts[np.isin(target, target[train])] = DictionaryPart.OVERLAP
-    parts[train] = DictionaryPart.TRAIN
+    parts[np.isin(target, target[is_trained])] = DictionaryPart.OVERLAP
+    parts[is_trained] = DictionaryPart.TRAIN
     statuses = np.full(len(source), EntryStatus.USED, np.uint8)
     return DictionarySplit(languages, lexicon, parts, statuses)
 
@@ -270,26 +268,10 @@ def _folded(words: Sequence[str]) -> IntArray:
     return np.array([numbers[word.casefold()] for word in words], np.int64)
 
 
-def _hold_out(
-    splits: Sequence[DictionarySplit], entries: Sequence[IntArray], words: Ragged
-) -> list[DictionarySplit]:
-    """Return splits without held-out entries that have a row of a trained one; entries: (2, m) words of each."""
-    trained = []
-    for split, word_numbers in zip(splits, entries, strict=True):
-        trained.append(word_numbers[:, split.is_trained])
-    trained_ids = words.take(np.unique(np.concatenate(trained, axis=1))).flat
-    shares = shares_rows(words, trained_ids)
-    changed = []
-    for split, word_numbers in zip(splits, entries, strict=True):
-        overlaps = (split.parts == DictionaryPart.HELD_OUT) & shares[word_numbers].any(axis=0)
-        parts = np.where(overlaps, np.uint8(DictionaryPart.OVERLAP), split.parts)
-        changed.append(replace(split, parts=parts))
-    return changed
-
-
 def shares_rows(words: Ragged, trained: IntegerArray) -> BoolArray:
     """(W,) whether any token id of each word is among those that were trained on."""
-    return np.bincount(words.rows()[np.isin(words.flat, trained)], minlength=len(words)) > 0
+    is_trained = np.isin(words.flat, trained)
+    return np.bincount(words.rows()[is_trained], minlength=len(words)) > 0
 
 
 def spellings(vocab: Vocab, words: Sequence[str]) -> Ragged:
@@ -312,4 +294,5 @@ def spellings(vocab: Vocab, words: Sequence[str]) -> Ragged:
 
 def _irregular(rows: Ragged, vocab: Vocab) -> IntArray:
     """Return the number of special or unknown tokens of each row."""
-    return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
+    is_irregular = ~np.isin(rows.flat, vocab.regular_ids)
+    return np.bincount(rows.rows()[is_irregular], minlength=len(rows))

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from interlace.core.ragged import BoolArray, FloatArray, IntArray
+from interlace.core.ragged import BoolArray, FloatArray, IntArray, begins_run
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.data.layout import Layout
@@ -134,7 +134,10 @@ class Masking(Component):
         """Return (C,) which candidates, ascending places in the flattened layout, are predicted: a share `rate`."""
         starts = np.arange(len(candidates))  # of each unit among the candidates
         if self.unit == "word":
-            starts = np.flatnonzero(_begins_word(candidates, layout))
+            rows = candidates // layout.ids.shape[1]
+            sides = layout.sides.reshape(-1)[candidates]
+            words = layout.words.reshape(-1)[candidates]
+            starts = np.flatnonzero(begins_run(rows, sides, words))
         lengths = np.diff(starts, append=len(candidates))
         if prepared.weights is None:
             drawn = rng.random(len(starts), dtype=np.float32) < rate
@@ -152,18 +155,6 @@ class Masking(Component):
         swap = (draw >= self.mask_share) & (draw < self.mask_share + self.random_share)
         shown[swap] = vocab.regular_ids[rng.integers(len(vocab.regular_ids), size=int(swap.sum()))]
         return shown
-
-
-def _begins_word(candidates: IntArray, layout: Layout) -> BoolArray:
-    """(C,) whether the word of each candidate differs from that of the one before."""
-    rows = candidates // layout.ids.shape[1]
-    sides = layout.sides.reshape(-1)[candidates]
-    words = layout.words.reshape(-1)[candidates]
-    begins = np.ones(len(candidates), np.bool_)
-    begins[1:] = np.diff(rows) != 0
-    begins[1:] |= np.diff(sides) != 0
-    begins[1:] |= np.diff(words) != 0
-    return begins
 
 
 def draw_weighted(weights: Weights, share: float, rng: Generator) -> Chosen:
