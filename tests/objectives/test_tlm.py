@@ -52,19 +52,9 @@ def test_language_ids_and_restarted_positions_are_independent(settings, traits, 
     assert set(make(Tlm(**settings), traits).inputs) == {"input_ids", *inputs}
 
 
-@pytest.mark.parametrize(
-    ("settings", "traits", "row"),
-    [
-        ({}, PLAIN, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
-        (
-            {"layout": "roberta"},
-            PLAIN,
-            "<s> the curtains were blue </s> </s> les rideaux étaient bleus </s>",
-        ),
-    ],
-)
-def test_layout_is_a_setting(settings, traits, row):
-    batch = make(Tlm(masking={"rate": 0}, **settings), traits)
+def test_layout_is_a_setting():
+    batch = make(Tlm(masking={"rate": 0}, layout="roberta"), PLAIN)
+    row = "<s> the curtains were blue </s> </s> les rideaux étaient bleus </s>"
     assert TOKENS.texts(batch.inputs["input_ids"]) == [row]
 
 

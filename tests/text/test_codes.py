@@ -8,10 +8,3 @@ def test_every_code_has_its_letters_is_the_only_one_and_leads_back():
     for two in THREE:
         codes = three_letters(two)
         assert codes[-1] == THREE[two]
-
-
-def test_groups_of_languages_try_the_one_that_is_meant_first_and_others_their_own_code():
-    assert three_letters("zh") == ("cmn", "zho")
-    assert three_letters("sw") == ("swh", "swa")
-    assert three_letters("ar") == ("ara",)
-    assert three_letters("xx-new") == ("xx-new",)

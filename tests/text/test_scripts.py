@@ -24,9 +24,7 @@ def test_the_script_of_a_character(characters, script):
 @pytest.mark.parametrize(
     ("language", "scripts"),
     [
-        ("en", {"Latin"}),
         ("zh-Hant", {"Han"}),
-        ("sr", {"Cyrillic", "Latin"}),
         ("sr_Cyrl", {"Cyrillic"}),
         ("jpn", {"Han", "Hiragana", "Katakana"}),
         ("tlh", set()),

@@ -117,10 +117,10 @@ class Alm(Objective):
 def _sides_of_tokens(layout: Layout, lines: switching.SwitchedText) -> NDArray[np.int8]:
     """(B, L) the side whose language each token is in; special tokens have their neighbor's."""
     sides = np.zeros(layout.ids.shape, np.int8)
-    words = layout.words + lines.text.words.offsets[:-1, None]
+    words = layout.words + lines.text.words.offsets[:-1, None]  # among those of all lines
     sides[layout.content] = lines.sides[words[layout.content]]
     sides[:, 0] = sides[:, 1]
     rows = np.arange(len(sides))
-    last_columns = layout.lengths - 1
-    sides[rows, last_columns] = sides[rows, last_columns - 1]
+    end_columns = layout.lengths - 1
+    sides[rows, end_columns] = sides[rows, end_columns - 1]
     return sides

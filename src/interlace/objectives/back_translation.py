@@ -25,7 +25,7 @@ from interlace.core.ragged import IntArray
 from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import Batch, Prepared, Preview, Resources, Term
-from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, require_decoder
+from interlace.objectives.common.seq2seq import Seq2SeqObjective, require_decoder, sentence_decoder
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -93,7 +93,7 @@ class BackTranslation(Seq2SeqObjective):
         vocab = prepared.vocab
         language = examples.language
         layout = sentence_layout(examples, vocab, self.max_length)
-        decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
+        decoder = sentence_decoder(examples.ids, vocab.target(language), vocab, self.max_length)
         batch = self.seq2seq_batch(layout, language, decoder, language, prepared)
         candidates = [name for name in prepared.intermediate_languages if name != language]
         if not candidates:

@@ -27,7 +27,7 @@ from interlace.data.layout import sentence_layout
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Rate
-from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
+from interlace.objectives.common.seq2seq import Seq2SeqObjective, sentence_decoder
 
 Distance = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1000.0))]
 
@@ -101,7 +101,7 @@ class Denoise(Seq2SeqObjective):
         """Read the noised sentences, write the original ones."""
         vocab = prepared.vocab
         language = examples.language
-        decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
+        decoder = sentence_decoder(examples.ids, vocab.target(language), vocab, self.max_length)
         noised = self.noise.apply(examples, vocab, step, rng)
         layout = sentence_layout(noised, vocab, self.max_length)
         return self.seq2seq_batch(layout, language, decoder, language, prepared)

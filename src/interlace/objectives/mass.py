@@ -5,7 +5,7 @@
     writes  <2en>  old     doctor
     next    old    doctor  reads
 
-Legend: B sequences; T tokens of the longest decoder input.
+The decoder reads a fragment at its positions in the sentence (section 4.1).
 """
 
 from dataclasses import replace
@@ -20,9 +20,7 @@ from interlace.data.layout import sentence_layout
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Masking
-from interlace.objectives.common.seq2seq import DecoderLayout, Seq2SeqObjective
-
-Span = tuple[IntArray, IntArray]  # (B,) start, (B,) stop
+from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, with_end
 
 
 class Mass(Seq2SeqObjective):
@@ -55,56 +53,45 @@ class Mass(Seq2SeqObjective):
         vocab = prepared.vocab
         original = examples.ids
         language = examples.language
-        span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
+        starts, stops = draw_spans(examples.lengths, self.share, self.at_edge, rng)
         ids = original.flat.copy()
-        masked = within(original, *span)
-        ids[masked] = Masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
-        decoder = fragment_layout(original, span, vocab.target(language), vocab)
+        is_masked = within(original, starts, stops)
+        ids[is_masked] = Masking().corrupt(ids[is_masked].astype(np.int64), vocab, rng)
+        labels = fragments(original, starts, stops, vocab)
+        decoder = decoder_layout(labels, vocab.target(language), vocab, first=starts)
         read = replace(examples, ids=Ragged.from_lengths(ids, examples.lengths))
         layout = sentence_layout(read, vocab, self.max_length)
         return self.seq2seq_batch(layout, language, decoder, language, prepared)
 
 
-def draw_spans(lengths: AnyArray, share: float, at_edge: float, rng: Generator) -> Span:
-    """Draw a fragment of each row: `share` of its length, at least one token of a row that has any.
+def draw_spans(
+    lengths: AnyArray, share: float, at_edge: float, rng: Generator
+) -> tuple[IntArray, IntArray]:
+    """Draw the start and the stop of a fragment of each row: `share` of its length, at least a token if it has any.
 
     at_edge: share of rows whose fragment begins or ends the row, half each; the others start anywhere.
     """
-    sizes = np.minimum(np.maximum(np.rint(share * lengths), 1), lengths).astype(np.int64)
+    sizes = np.rint(share * lengths).clip(min=1).clip(max=lengths).astype(np.int64)
+    latest = lengths - sizes
     edge = rng.random(len(lengths))
     anywhere = rng.random(len(lengths))
-    latest = lengths - sizes
     starts = np.floor(anywhere * (latest + 1)).astype(np.int64)
-    starts = np.where(edge < at_edge, np.where(edge < at_edge / 2, 0, latest), starts).astype(
-        np.int64
-    )
+    is_at_end = edge < at_edge
+    starts[is_at_end] = latest[is_at_end]
+    starts[edge < at_edge / 2] = 0
     return starts, starts + sizes
 
 
 def within(rows: Ragged, starts: IntArray, stops: IntArray) -> BoolArray:
     """Return (total,) whether each value is between the start and the stop of its row."""
     columns = rows.columns()
-    return (columns >= np.repeat(starts, rows.lengths)) & (columns < np.repeat(stops, rows.lengths))
+    is_after = columns >= np.repeat(starts, rows.lengths)
+    return is_after & (columns < np.repeat(stops, rows.lengths))
 
 
-def fragment_layout(ids: Ragged, span: Span, target: int, vocab: Vocab) -> DecoderLayout:
-    """Return the decoder input `[target] x_u .. x_(v-1)` at the positions of the fragment (section 4.1).
-
-    If the fragment ends its sentence, the end is predicted too.
-
-    span: (B,) start and (B,) stop of each fragment. target: token of the target language.
-    """
-    starts, stops = span
+def fragments(ids: Ragged, starts: IntArray, stops: IntArray, vocab: Vocab) -> Ragged:
+    """Return the fragment of each row; one that ends its sentence is followed by the end."""
     reaches_end = (stops == ids.lengths) & (starts < stops)
-    stops = stops + reaches_end  # include the end
-    sizes = stops - starts
-    lengths = np.maximum(sizes, 1)
-    read = np.full((len(ids), int(lengths.max(initial=1))), vocab.pad, np.int64)
-    read[:, 0] = target
-    ends = ids.offsets[1:] - ids.offsets[0]
-    ended = Ragged.from_lengths(np.insert(ids.flat, ends, vocab.end), ids.lengths + 1)
-    labels = ended.flat[within(ended, starts, stops)].astype(np.int64)
-    rows, columns = np.nonzero(np.arange(read.shape[1]) < sizes[:, None])
-    is_read = columns + 1 < sizes[rows]  # the last token is predicted, not read
-    read[rows[is_read], columns[is_read] + 1] = labels[is_read]
-    return DecoderLayout(read, lengths, (rows, columns), labels, starts.astype(np.int64))
+    stops = stops + reaches_end
+    ended = with_end(ids, vocab)
+    return Ragged.from_lengths(ended.flat[within(ended, starts, stops)], stops - starts)

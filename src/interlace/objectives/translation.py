@@ -16,7 +16,7 @@ from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, Prepared
-from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
+from interlace.objectives.common.seq2seq import Seq2SeqObjective, sentence_decoder
 
 
 class Translation(Seq2SeqObjective):
@@ -53,5 +53,7 @@ class Translation(Seq2SeqObjective):
             source, target = (examples.source, examples.target)
         vocab = prepared.vocab
         layout = sentence_layout(source, vocab, self.max_length)
-        decoder = decoder_layout(target.ids, vocab.target(target.language), vocab, self.max_length)
+        decoder = sentence_decoder(
+            target.ids, vocab.target(target.language), vocab, self.max_length
+        )
         return self.seq2seq_batch(layout, source.language, decoder, target.language, prepared)

@@ -167,7 +167,7 @@ class Weam(Objective):
         links: a row per pair; links of truncated words are ignored. at: rows and columns of the N predictions.
         """
         predicted = at[0] * layout.ids.shape[1] + at[1]  # (N,) places
-        to, places = _partners(layout, links, predicted, self.expansion)
+        to, places = _partner_tokens(layout, links, predicted, self.expansion)
         if self.exclude_masked_partners:
             is_unmasked = ~np.isin(places, predicted)
             to = to[is_unmasked]
@@ -255,10 +255,12 @@ class Weam(Objective):
         return Preview({**preview.lines, "also from": exchanged})
 
 
-def _partners(
+def _partner_tokens(
     layout: Layout, links: Ragged, predicted: IntArray, expansion: Expansion
 ) -> tuple[IntArray, IntArray]:
-    """Return the prediction, ascending, and the place of each partner; `predicted` are the places of the predictions.
+    """Return the prediction, ascending, and the place of each token that a predicted one is aligned with.
+
+    predicted: (N,) places of the predictions.
 
     Words have keys that ascend with row, side and number, so that a word's tokens are adjacent: with at most W words
     on a side, word w of side s in row r has the key (2 r + s) W + w. The link 1-0 of row 3 joins the keys 6 W + 1 and
@@ -272,25 +274,27 @@ def _partners(
     tokens = Ragged.from_lengths(content, np.bincount(word_keys[content], minlength=key_count))
     linked_words = _links_by_word(links, max_words, key_count)
 
-    words = word_keys[predicted]
-    partner_words = linked_words.take(words)
-    partners = tokens.take(partner_words.flat)
-    predictions = partner_words.rows()[partners.rows()]
+    predicted_words = word_keys[predicted]
+    partner_words = linked_words.take(predicted_words)
+    partner_tokens = tokens.take(partner_words.flat)
+    predictions = partner_words.rows()[partner_tokens.rows()]
     if expansion == "all":
-        return predictions, partners.flat
-    rank = (np.searchsorted(content, predicted) - tokens.offsets[words])[predictions]
-    partner_rank = partners.columns()
+        return predictions, partner_tokens.flat
+    # positions of the predicted token and of its partner in their words
+    positions = np.searchsorted(content, predicted) - tokens.offsets[predicted_words]
+    position = positions[predictions]
+    partner_position = partner_tokens.columns()
     if expansion == "first":
-        is_linked = (rank == 0) & (partner_rank == 0)
+        is_linked = (position == 0) & (partner_position == 0)
     else:  # monotone: each token of the longer word has one partner, each of the shorter one several
-        length = tokens.lengths[words][predictions]
-        partner_length = partners.lengths[partners.rows()]
+        length = tokens.lengths[predicted_words][predictions]
+        partner_length = partner_tokens.lengths[partner_tokens.rows()]
         is_linked = np.where(
             length >= partner_length,
-            partner_rank == rank * partner_length // length,
-            rank == partner_rank * length // partner_length,
+            partner_position == position * partner_length // length,
+            position == partner_position * length // partner_length,
         )
-    return predictions[is_linked], partners.flat[is_linked]
+    return predictions[is_linked], partner_tokens.flat[is_linked]
 
 
 def _links_by_word(links: Ragged, max_words: int, key_count: int) -> Ragged:

@@ -66,17 +66,16 @@ def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
     following = np.where(continues, len(classes), positions)
     following = np.minimum.accumulate(following[::-1])[::-1]
 
-    extended = spans.flat.copy()  # (spans, 2)
-    is_filled = extended[:, 0] < extended[:, 1]
-    rows = spans.rows()[is_filled]
     # the start of each span's line, which ends with a line feed: a base character
-    line_begins = line_starts(lines)[rows]
-    starts = line_begins + extended[is_filled, 0]
-    ends = line_begins + extended[is_filled, 1]
-    first_characters = np.maximum(base[starts], line_begins)
-    extended[is_filled, 0] = first_characters - line_begins
-    extended[is_filled, 1] = following[ends] - line_begins
-    return Ragged(extended, spans.offsets - spans.offsets[0])
+    line_begins = line_starts(lines)[spans.rows()]
+    starts = spans.flat[:, 0] + line_begins
+    ends = spans.flat[:, 1] + line_begins
+    is_filled = starts < ends
+    extended_starts = np.maximum(base[starts], line_begins)
+    starts = np.where(is_filled, extended_starts, starts) - line_begins
+    ends = np.where(is_filled, following[ends], ends) - line_begins
+    extended = np.stack([starts, ends], axis=1)
+    return Ragged(extended.astype(spans.flat.dtype), spans.offsets - spans.offsets[0])
 
 
 class CharacterClasses:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from interlace.core.ragged import BoolArray, FloatArray, IntArray, Ragged
+from interlace.core.ragged import BoolArray, FloatArray, IntArray, Ragged, begins_run
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases
@@ -193,11 +193,11 @@ def switch_phrases(
     max_words = np.ceil(shares * words - 1e-9).astype(np.int64) - 1  # strictly less than the share
     max_words = np.maximum(max_words, 0)
 
-    side = np.where(is_mixed & (max_words > 0), matrix, -1)  # whose phrases are exchanged
+    replaced_side = np.where(is_mixed & (max_words > 0), matrix, -1)
     if settings.target_choice == "table_argmax" and candidates.known is not None:
-        exchanges = _exchanges_from_table(candidates.known, settings, side)
+        exchanges = _exchanges_from_table(candidates.known, settings, replaced_side)
     else:
-        exchanges = _exchanges_in_pairs(candidates, settings, side)
+        exchanges = _exchanges_in_pairs(candidates, settings, replaced_side)
     exchanges = exchanges.take(~have_same_letters(candidates.columns, matrix_lines, exchanges))
     offsets = exchanges.offsets(n)
     max_phrases = settings.max_phrases or _NO_LIMIT
@@ -210,48 +210,45 @@ def switch_phrases(
 
 
 def _exchanges_in_pairs(
-    candidates: SwitchCandidates, settings: CodeSwitching, side: Numbers
+    candidates: SwitchCandidates, settings: CodeSwitching, replaced_side: Numbers
 ) -> Exchanges:
-    """Return each phrase with its most probable translation in the pair. side: (n,) whose phrases; -1 for none.
+    """Return each phrase with its most probable translation in the pair.
 
-    Equal probabilities are decided by weight, then by order.
+    Equal probabilities are decided by weight, then by order. replaced_side: (n,) whose phrases; -1 for none.
     """
-    n = len(candidates.phrases)
-    rows = candidates.phrases.rows()
     spans = candidates.phrases.flat.reshape(-1, 2, 2)  # (P, side, start and stop)
     lengths = spans[:, :, 1] - spans[:, :, 0]
     is_short = (lengths <= settings.max_phrase_length).all(axis=1)
-    phrases = np.flatnonzero(is_short & (side[rows] >= 0))
-    sides = side[rows[phrases]]
-    replaced = spans[phrases, sides].astype(np.int64)
+    pairs = candidates.phrases.rows()
+    phrases = np.flatnonzero(is_short & (replaced_side[pairs] >= 0))
+    pairs = pairs[phrases]
+    sides = replaced_side[pairs]
+    replaced = spans[phrases, sides]
+    inserted = spans[phrases, 1 - sides]
     scores = candidates.scores[phrases, sides]
     weights = candidates.scores[phrases, sides + 2]
 
     max_words = int(replaced.max(initial=0)) + 1
-    span_numbers = (rows[phrases] * max_words + replaced[:, 0]) * max_words + replaced[:, 1]
+    span_numbers = (pairs * max_words + replaced[:, 0]) * max_words + replaced[:, 1]
     order = np.lexsort((-weights, -scores, span_numbers))
-    best = order[np.diff(span_numbers[order], prepend=-1) != 0]
-    phrases = phrases[best]
-    sides = sides[best]
-    rows = rows[phrases]
-    lines = rows + n * (1 - sides)
-    return Exchanges(rows, spans[phrases, sides], lines, spans[phrases, 1 - sides])
+    best = order[begins_run(span_numbers[order])]
+    lines = pairs + len(candidates.phrases) * (1 - sides)
+    return Exchanges(pairs, replaced, lines, inserted).take(best)
 
 
 def _exchanges_from_table(
-    known: tuple[KnownPhrases, KnownPhrases], settings: CodeSwitching, side: Numbers
+    known: tuple[KnownPhrases, KnownPhrases], settings: CodeSwitching, replaced_side: Numbers
 ) -> Exchanges:
-    """Return each phrase with its translation in the phrase table. side: (n,) whose phrases; -1 for none."""
+    """Return each phrase with its translation in the phrase table. replaced_side: (n,) whose phrases; -1 for none."""
     parts = []
-    first_line = 2 * len(side)  # translations follow the lines of the pairs
-    for number, phrases in enumerate(known):
+    first_line = 2 * len(replaced_side)  # translations follow the lines of the pairs
+    for side, phrases in enumerate(known):
+        pairs = phrases.spans.rows()
         replaced = phrases.spans.flat
         lengths = phrases.counterparts.words.lengths[phrases.numbers]
         inserted = np.stack([np.zeros_like(lengths), lengths], axis=1).astype(np.int32)
-        exchanges = Exchanges(
-            phrases.spans.rows(), replaced, first_line + phrases.numbers, inserted
-        )
-        fits = (side[exchanges.rows] == number) & (lengths > 0)
+        exchanges = Exchanges(pairs, replaced, first_line + phrases.numbers, inserted)
+        fits = (replaced_side[pairs] == side) & (lengths > 0)
         fits &= lengths <= settings.max_phrase_length
         fits &= replaced[:, 1] - replaced[:, 0] <= settings.max_phrase_length
         parts.append(exchanges.take(fits))

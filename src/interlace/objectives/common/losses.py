@@ -64,8 +64,6 @@ class _LinearCrossEntropy(torch.autograd.Function):
         learn: bool,
     ) -> tuple[Tensor, Tensor]:
         """Return the total and its parts; if `learn`, keep the gradients of the total."""
-        kind = features.device.type
-        share = smoothing / len(weight)
         chunk = max(1, MAX_LOGITS // len(weight))
         dtype = _product_dtype(features, weight)
         gradients: list[Tensor | None] = []
@@ -76,26 +74,19 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 gradients.append(None)
         nll = features.new_empty(len(labels), dtype=torch.float32)
         spread = nll.new_zeros(())
-        with torch.autocast(kind, enabled=False):
+        with torch.autocast(features.device.type, enabled=False):
             read = features.to(dtype)
             table = weight.to(dtype)
             offset = None if bias is None else bias.to(dtype)
             for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
-                at = torch.arange(len(labels[rows]), device=labels.device), labels[rows]
-                logits = functional.linear(read[rows], table, offset)
-                logs = functional.log_softmax(logits, 1, dtype=torch.float32)
-                del logits
-                nll[rows] = -logs[at]
-                if share:
-                    spread -= share * logs.sum()
+                logs = _log_probabilities(read[rows], table, offset)
+                nll[rows] = functional.nll_loss(logs, labels[rows], reduction="none")
+                if smoothing:
+                    spread -= smoothing / len(weight) * logs.sum()
                 if learn:
-                    errors = logs.exp_()
-                    if share:
-                        errors.sub_(share)
-                    errors[at] -= 1 - smoothing
-                    _add_gradients(gradients, errors, read[rows], table, rows)
-                    del errors
+                    _to_errors(logs, labels[rows], smoothing)
+                    _add_gradients(gradients, logs, read[rows], table, rows)
                 del logs  # before the next chunk
         ctx.gradients = gradients
         ctx.mark_non_differentiable(nll)
@@ -114,6 +105,21 @@ class _LinearCrossEntropy(torch.autograd.Function):
             if gradient is not None:
                 gradient.mul_(outer)
         return *gradients, None, None, None
+
+
+def _log_probabilities(read: Tensor, table: Tensor, offset: Tensor | None) -> Tensor:
+    """Return (n, V) float32 log-probabilities of a linear layer's predictions from (n, H) features."""
+    logits = functional.linear(read, table, offset)
+    return functional.log_softmax(logits, 1, dtype=torch.float32)
+
+
+def _to_errors(logs: Tensor, labels: Tensor, smoothing: float) -> None:
+    """Change (n, V) log-probabilities to the gradient of the loss by their logits."""
+    logs.exp_()
+    if smoothing:
+        logs.sub_(smoothing / logs.shape[1])
+    rows = torch.arange(len(labels), device=labels.device)
+    logs[rows, labels] -= 1 - smoothing
 
 
 def _product_dtype(features: Tensor, weight: Tensor) -> torch.dtype:

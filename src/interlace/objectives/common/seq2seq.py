@@ -153,19 +153,32 @@ class Seq2SeqObjective(Objective):
         return Preview({"writes": writes, "next": following})
 
 
-def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
-    """Return `[target] y1 .. yn` for each row; it predicts y1 .. yn and, unless the row is truncated, the end."""
-    lengths = np.minimum(ids.lengths, max_length - 1)
-    read = np.full((len(ids), int(lengths.max(initial=0)) + 1), vocab.pad, np.int64)
+def sentence_decoder(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
+    """Return the layout that writes the sentences `ids` and their ends, cut after `max_length` tokens."""
+    ended = with_end(ids, vocab)
+    is_kept = ended.columns() < max_length
+    lengths = np.minimum(ended.lengths, max_length)
+    return decoder_layout(Ragged.from_lengths(ended.flat[is_kept], lengths), target, vocab)
+
+
+def with_end(ids: Ragged, vocab: Vocab) -> Ragged:
+    """Return each row with the token that ends a sentence."""
+    ends = ids.offsets[1:] - ids.offsets[0]
+    return Ragged.from_lengths(np.insert(ids.flat, ends, vocab.end), ids.lengths + 1)
+
+
+def decoder_layout(
+    labels: Ragged, target: int, vocab: Vocab, first: IntArray | None = None
+) -> DecoderLayout:
+    """Return `[target] y1 .. y(n-1)` for each row of labels y1 .. yn, which it predicts."""
+    lengths = np.maximum(labels.lengths, 1)
+    read = np.full((len(labels), int(lengths.max(initial=1))), vocab.pad, np.int64)
     read[:, 0] = target
-    columns = np.arange(read.shape[1])
-    inside = columns[:-1] < lengths[:, None]  # (B, T - 1)
-    read[:, 1:][inside] = ids.flat[ids.columns() < np.repeat(lengths, ids.lengths)]
-    following = np.full_like(read, vocab.end)
-    following[:, :-1][inside] = read[:, 1:][inside]
-    is_whole = lengths == ids.lengths
-    rows, places = np.nonzero(columns < (lengths + is_whole)[:, None])
-    return DecoderLayout(read, lengths + 1, (rows, places), following[rows, places])
+    rows = labels.rows()
+    columns = labels.columns()
+    is_read = columns + 1 < labels.lengths[rows]  # the last label is predicted, not read
+    read[rows[is_read], columns[is_read] + 1] = labels.flat[is_read]
+    return DecoderLayout(read, lengths, (rows, columns), labels.flat.astype(np.int64), first)
 
 
 def require_decoder(backbone: Any, name: str) -> Any:
