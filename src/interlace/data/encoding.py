@@ -215,72 +215,63 @@ class Encoder:
         lengths = np.bincount(rows[of_word], minlength=len(lines))
         return Ragged.from_lengths(ids[of_word], lengths)
 
-    def encode_words_apart(self, text: Text) -> Sentences:
+    def encode_words_apart(self, text: Text, rounds: int = _ROUNDS) -> Sentences:
         """Return the subwords of each line, encoded so that no subword holds the beginning of two words.
 
         In scripts without spaces, and with clitics, a subword often runs over the border of two gold words; the second
         word would then have no subword to be tagged by. Only in this case the line is cut before that word and its
         parts are encoded separately, as word-by-word tokenization always does. Other lines keep the ids of the plain
-        line.
+        line. With the subwords `d` `on't` of the words `do` and `n't`, the second word has none: `do` and `n't` are
+        encoded apart.
+
+        rounds: how often parts are cut again.
         """
-        spans = text.words.flat  # (W, 2)
-        line_of_word = text.words.rows()  # (W,)
-        touches = np.zeros(len(spans), np.bool_)  # whether a word directly follows another
-        touches[1:] = (spans[1:, 0] == spans[:-1, 1]) & (line_of_word[1:] == line_of_word[:-1])
-        first_words = text.words.offsets[:-1] - text.words.offsets[0]  # (n,)
-        is_cut = np.zeros(len(spans), np.bool_)
         sentences = self.encode_text(text)
-        for _ in range(_ROUNDS):
-            words = sentences.words.flat  # (T,)
-            word_numbers = words + np.repeat(first_words, sentences.lengths)
-            has_subword = np.zeros(len(spans), np.bool_)
-            has_subword[word_numbers[words >= 0]] = True
-            new_cuts = touches & ~is_cut & ~has_subword
-            if not new_cuts.any():
-                break
-            is_cut |= new_cuts
-            sentences = self._encode_cut(text, is_cut)
-        return sentences
+        is_cut = _begins_inside_subword(text, sentences)
+        lines = np.unique(text.words.rows()[is_cut])
+        if not len(lines) or not rounds:
+            return sentences
+        marks = Ragged(is_cut, text.words.offsets - text.words.offsets[0])
+        cut_lines = self._encode_cut(text.take(lines), marks.take(lines), rounds)
+        order = np.arange(len(text))
+        order[lines] = len(text) + np.arange(len(lines))
+        return Sentences.concatenate([sentences, cut_lines]).take(order)
 
-    def _encode_cut(self, text: Text, is_cut: BoolArray) -> Sentences:
-        """Return the lines, encoded in parts that are cut before the marked words."""
-        line_of_word = text.words.rows()  # (W,)
-        spans = text.words.flat
-        cuts_of_line = np.bincount(line_of_word[is_cut], minlength=len(text))  # (n,)
-        cuts = Ragged.from_lengths(spans[is_cut, 0], cuts_of_line)
+    def _encode_cut(self, text: Text, is_cut: Ragged, rounds: int) -> Sentences:
+        """Return the lines, encoded in parts that are cut before the marked words of each."""
         parts: list[str] = []
-        part_starts: list[int] = []
-        for line, line_cuts in zip(text.lines, cuts.to_lists(), strict=True):
-            for start, end in pairwise([0, *line_cuts, len(line)]):
+        part_spans: list[Int32Array] = []
+        words_before: list[int] = []  # of its line, for each part
+        for line, spans, marks in zip(text.lines, text.words, is_cut, strict=True):
+            cuts = np.flatnonzero(marks)
+            starts = [0, *spans[cuts, 0].tolist()]
+            ends = [*starts[1:], len(line)]
+            words_before += [0, *cuts.tolist()]
+            for start, end, inner_spans in zip(starts, ends, np.split(spans, cuts), strict=True):
                 parts.append(line[start:end])
-                part_starts.append(start)
-        part_of_word = line_of_word + np.cumsum(is_cut)  # each line begins a part, and each cut
-        first_characters = np.array(part_starts, np.int32)[part_of_word]  # (W,)
-        words_of_part = np.bincount(part_of_word, minlength=len(parts))
-        words = Ragged.from_lengths(spans - first_characters[:, None], words_of_part)
-        encoded = self.encode_text(
-            Text(
-                text.language,
-                parts,
-                words,
-                text.word_tokenizer,
-            )
+                part_spans.append(inner_spans - start)
+        words = Ragged.from_lengths(np.concatenate(part_spans), map(len, part_spans))
+        text_of_parts = Text(
+            text.language,
+            parts,
+            words,
+            text.word_tokenizer,
         )
+        encoded = self.encode_words_apart(text_of_parts, rounds - 1)
 
-        line_of_part = np.repeat(np.arange(len(text)), cuts_of_line + 1)
-        first_words = text.words.offsets[line_of_part] - text.words.offsets[0]
-        words_before_part = words.offsets[:-1] - first_words  # in the line
-        words_before = np.repeat(words_before_part, encoded.lengths)  # (T,)
-        ids = encoded.ids.flat
-        word_numbers = encoded.words.flat + words_before
-        line_of_subword = line_of_part[encoded.ids.rows()]
+        words_of_line = np.array(words_before, np.int32)
+        line_of_part = np.cumsum(words_of_line == 0) - 1
+        shifts = np.repeat(words_of_line, encoded.lengths)  # (T,)
         # Many tokenizers insert a blank before every line; as a subword of its own it is removed inside a line.
-        is_inserted = self.surfaces.is_blank[ids] & (encoded.ids.columns() == 0)
-        kept = ~is_inserted | (words_before == 0)
-        lengths = np.bincount(line_of_subword[kept], minlength=len(text))
+        is_blank = self.surfaces.is_blank[encoded.ids.flat]
+        is_inserted = is_blank & (encoded.ids.columns() == 0) & (shifts > 0)
+        ids = encoded.ids.flat[~is_inserted]
+        word_numbers = encoded.words.flat + shifts
+        line_of_subword = line_of_part[encoded.ids.rows()]
+        lengths = np.bincount(line_of_subword[~is_inserted], minlength=len(text))
         return Sentences(
-            Ragged.from_lengths(ids[kept], lengths),
-            Ragged.from_lengths(word_numbers[kept].astype(np.int32), lengths),
+            Ragged.from_lengths(ids, lengths),
+            Ragged.from_lengths(word_numbers[~is_inserted], lengths),
             text.language,
         )
 
@@ -375,6 +366,22 @@ def subwords_in_span(characters: Ragged, rows: IntArray, spans: Int32Array) -> I
         if len(inside):
             subword_spans[number] = inside[[0, -1]]
     return subword_spans
+
+
+def _begins_inside_subword(text: Text, sentences: Sentences) -> BoolArray:
+    """(W,) whether a word has no subword, and directly follows another word, whose subword it begins in."""
+    spans = text.words.flat  # (W, 2)
+    line_of_word = text.words.rows()  # (W,)
+    is_same_line = line_of_word[1:] == line_of_word[:-1]
+    is_without_space = spans[1:, 0] == spans[:-1, 1]
+    touches = np.zeros(len(spans), np.bool_)  # whether a word directly follows another
+    touches[1:] = is_same_line & is_without_space
+    first_words = text.words.offsets[:-1] - text.words.offsets[0]  # (n,)
+    words = sentences.words.flat  # (T,)
+    word_numbers = words + np.repeat(first_words, sentences.lengths)
+    has_subword = np.zeros(len(spans), np.bool_)
+    has_subword[word_numbers[words >= 0]] = True
+    return touches & ~has_subword
 
 
 def _ids(encodings: list[Encoding]) -> Ragged:
