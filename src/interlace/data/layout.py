@@ -63,14 +63,13 @@ class Layout:
 def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
     """Return rows `[begin] A [end]`, truncated at the end."""
     text_lengths = np.minimum(sentences.lengths, max_length - SPECIALS)
-    ids, words = _cut(sentences, text_lengths)
     lengths = text_lengths + SPECIALS
     layout = _empty(lengths, vocab.pad)
     starts = np.ones_like(lengths)
     _place(
         layout,
-        ids,
-        words,
+        sentences,
+        text_lengths,
         starts,
     )
     layout.ids[:, 0] = vocab.begin
@@ -103,36 +102,61 @@ def pair_layout(
     inner_ids, outer_ids = _separators(vocab, layout, restart=restart)
     inner = len(inner_ids)
     outer = len(outer_ids)
-    source = pairs.source.lengths
-    target = pairs.target.lengths
+    # (B,) each: subwords of both sides, and the columns behind the first side, where the second begins and ends
     if inner_padding:
         half = max_length // 2
-        first = np.minimum(source, half - 1 - inner)
-        second = np.minimum(target, half - 1 - outer)
-        second_begins = np.full(len(first), half, np.int64)
-    else:  # the shorter side is kept whole if it fits in half of the text
-        total = max_length - SPECIALS - inner - outer
-        first = np.minimum(source, np.maximum(total - target, total // 2))
-        second = np.minimum(target, total - first)
-        second_begins = 1 + first + inner
+        first = np.minimum(pairs.source.lengths, half - 1 - inner)
+        second = np.minimum(pairs.target.lengths, half - 1 - outer)
+        first_ends = 1 + first
+        second_begins = np.full(len(pairs), half, np.int64)
+    else:
+        first, second = _fitting(pairs, max_length - SPECIALS - inner - outer)
+        first_ends = 1 + first
+        second_begins = first_ends + inner
     starts = second_begins + outer
-    lengths = first + second + SPECIALS + inner + outer
-    result = replace(_empty(starts + second + 1, vocab.pad), lengths=lengths, starts=starts)
-    columns = np.arange(result.ids.shape[1])
-    is_first = columns < (1 + first + inner)[:, None]  # (B, L)
+    ends = starts + second
+    rows = replace(
+        _empty(ends + 1, vocab.pad),
+        lengths=first + second + SPECIALS + inner + outer,
+        starts=starts,
+    )
+    columns = np.arange(rows.ids.shape[1])
+    is_first = columns < (first_ends + inner)[:, None]  # (B, L)
     is_second = columns >= second_begins[:, None]
-    result.real[...] &= is_first | is_second
-    result.sides[result.real & is_second] = 1
-    _place(result, *_cut(pairs.source, first), np.ones(len(first), np.int64))
-    _place(result, *_cut(pairs.target, second), starts)
-    rows = np.arange(len(first))
-    result.ids[:, 0] = vocab.begin
-    for number, token in enumerate(inner_ids):
-        result.ids[rows, 1 + first + number] = token
-    for number, token in enumerate(outer_ids):
-        result.ids[rows, second_begins + number] = token
-    result.ids[rows, starts + second] = vocab.end
-    return result
+    rows.real[...] &= is_first | is_second
+    rows.sides[rows.real & is_second] = 1
+    _place(
+        rows,
+        pairs.source,
+        first,
+        np.ones_like(first),
+    )
+    _place(
+        rows,
+        pairs.target,
+        second,
+        starts,
+    )
+    numbers = np.arange(len(pairs))
+    rows.ids[:, 0] = vocab.begin
+    for column, token in enumerate(inner_ids):
+        rows.ids[numbers, first_ends + column] = token
+    for column, token in enumerate(outer_ids):
+        rows.ids[numbers, second_begins + column] = token
+    rows.ids[numbers, ends] = vocab.end
+    return rows
+
+
+def _fitting(pairs: Pairs, total: int) -> tuple[IntArray, IntArray]:
+    """(B,) each: subwords of both sides, `total` at most; a side that fits in half of them is kept whole.
+
+    With a total of 10, sides of 3 and 9 subwords keep 3 and 7, and sides of 8 and 9 keep 5 and 5.
+    """
+    source = pairs.source.lengths
+    target = pairs.target.lengths
+    first = np.minimum(source, np.maximum(total - target, total // 2))
+    second = np.minimum(target, total - first)
+    return first, second
 
 
 def _separators(
@@ -176,13 +200,16 @@ def _empty(lengths: IntArray, pad: int) -> Layout:
 
 def _place(
     layout: Layout,
-    ids: Ragged,
-    words: Ragged,
+    side: Sentences,
+    lengths: IntArray,
     starts: IntArray,
 ) -> None:
-    """Write one side's subwords into the padded arrays, each row from its own start index."""
+    """Write the first `lengths[i]` subwords of each row of a side into the padded arrays, from column `starts[i]`.
+
+    The rows `a b` and `c` with starts 1 and 2 and a width of 4 go to the cells 1, 2 and 6 of the flattened array.
+    """
+    ids, words = _cut(side, lengths)
     width = layout.ids.shape[1]
-    lengths = ids.lengths
     # (B,) each: where the subwords of a row begin in the flattened arrays, and in `ids.flat`
     row_starts = np.arange(len(lengths)) * width + starts
     flat_starts = ids.offsets[:-1] - ids.offsets[0]

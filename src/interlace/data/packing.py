@@ -62,15 +62,21 @@ class Streams:
 
         Words are numbered from 0 in each row; a separator has -1. A word cut by a row's edge is one word in each of the
         two rows.
+
+        The sentences `a b c` and `d` make the stream `a b c </s> d </s>`. In rows of 3, row 1 starts at 3, after no
+        separator; it has separators in the columns 0 and 2, and its text is the range 3 to 4 of `a b c d`.
         """
-        starts = (np.asarray(rows, np.int64) * self.length + shift) % max(self._size, 1)  # (B,)
+        starts = np.asarray(rows, np.int64) * self.length + shift  # (B,) in the stream
+        starts %= max(self._size, 1)
+        ends = starts + self.length
         separators_before = np.searchsorted(self._separators, starts)  # (B,)
-        separators_until = np.searchsorted(self._separators, starts + self.length)
-        counts = separators_until - separators_before  # of separators in a row
+        separators_until = np.searchsorted(self._separators, ends)
+        counts = separators_until - separators_before  # (B,) separators in a row
         separators = self._separators[ranges(separators_before, counts)]
         separator_rows = np.repeat(np.arange(len(starts)), counts)
+        separator_columns = separators - starts[separator_rows]
         is_text = np.ones((len(starts), self.length), np.bool_)
-        is_text[separator_rows, separators - starts[separator_rows]] = False
+        is_text[separator_rows, separator_columns] = False
         # without separators, a row's text is a range of the ring of T subwords
         text = ranges(starts - separators_before, self.length - counts)
         ids = np.full(is_text.shape, self.separator, np.int32)
@@ -79,7 +85,9 @@ class Streams:
         words[is_text] = self._words.take(text, mode="wrap")
         offsets = np.arange(len(starts) + 1, dtype=np.int64) * self.length
         return Sentences(
-            Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language
+            Ragged(ids.reshape(-1), offsets),
+            Ragged(_renumbered(words), offsets),
+            self.language,
         )
 
 
@@ -101,7 +109,8 @@ class PackedSentences:
         self._corpus = corpus
         self._separator = separator
         sides = corpus.side_lengths
-        used = np.flatnonzero(np.logical_and.reduce([side > 0 for side in sides]))
+        is_complete = np.logical_and.reduce([side > 0 for side in sides])
+        used = np.flatnonzero(is_complete)
         if rows is not None:
             used = np.intersect1d(used, rows, assume_unique=True)
         lengths = [side[used].astype(np.int64) for side in sides]
@@ -138,7 +147,9 @@ def _renumbered(words: Int32Array) -> Int32Array:
     is_word = words >= 0
     begins &= is_word
     numbers = np.cumsum(begins, axis=1, dtype=np.int32)
-    return np.where(is_word, numbers - 1, -1).reshape(-1).astype(np.int32, copy=False)
+    numbers -= 1
+    numbers[~is_word] = -1
+    return numbers.reshape(-1)
 
 
 def _bounds(sides: Sequence[IntArray], max_length: int) -> IntArray:
@@ -155,7 +166,8 @@ def _bounds(sides: Sequence[IntArray], max_length: int) -> IntArray:
         for side_ends in ends:
             start = int(side_ends[first - 1]) if first else 0
             limit = start + max_length + 1  # the last sentence of a row has no separator
-            row_end = min(row_end, int(np.searchsorted(side_ends, limit, side="right")))
+            side_end = np.searchsorted(side_ends, limit, side="right")
+            row_end = min(row_end, int(side_end))
         bounds.append(max(row_end, first + 1))  # a sentence that does not fit is a row of its own
     return np.asarray(bounds, np.int64)
 
@@ -180,5 +192,7 @@ def _joined(sentences: Sentences, members: IntArray, separator: int) -> Sentence
     words = np.where(words >= 0, words + np.repeat(words_before, lengths), -1)
     words = np.insert(words.astype(np.int32), inner_ends, -1)
     return Sentences(
-        Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language
+        Ragged.from_lengths(ids, sizes),
+        Ragged.from_lengths(words, sizes),
+        sentences.language,
     )

@@ -9,7 +9,6 @@ column is stored as uint8, uint16 or int32, the smallest that holds its values; 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
 from interlace.core.json_files import json_record, read_json
-from interlace.core.ragged import AnyArray, Ragged
+from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.data import RowNumbers
 
 FORMAT = 5
@@ -113,6 +112,9 @@ class _Column:
         self._file = path.open("w+b")
         self._file.seek(_HEADER)
 
+    def __len__(self) -> int:
+        return self._shape[0]
+
     def append(self, values: AnyArray) -> None:
         """Add values, (n, ...)."""
         wider = np.promote_types(self._dtype, _smallest(values))
@@ -157,34 +159,39 @@ def write_columns(
 
     meta: further entries of `meta.json`, with `counts` of rows; read after the last chunk.
     """
-    with atomic_folder(folder) as partial, ExitStack() as stack:
-        files: dict[str, _Column] = {}
-        written: Counter[str] = Counter()  # values of each column
-        for chunk in chunks:
-            arrays: dict[str, AnyArray] = {}
-            for name, column in chunk.items():
-                offsets = column.offsets[1:] - column.offsets[0] + written[name]
-                arrays[_offsets(name)] = offsets  # the same for all columns of a group
-                arrays[name] = column.flat
-                written[name] += len(column.flat)
-            for name, values in arrays.items():
-                if name not in files:
-                    is_offsets = name == _offsets(name)
-                    files[name] = _Column(
-                        partial / f"{name}.npy", np.int64 if is_offsets else np.uint8
-                    )
-                    stack.callback(files[name].close)
-                    if is_offsets:
-                        files[name].append(np.zeros(1, np.int64))
-                files[name].append(values)
+    with atomic_folder(folder) as partial:
+        names = _write_arrays(partial, chunks)
         if not (meta["counts"]["rows"] or can_be_empty):
             counts = [f"{count} {reason}" for reason, count in meta.get("notes", {}).items()]
             raise DataError(f"{folder}: nothing to write: {', '.join(counts) or 'no lines'}")
-        stack.close()
-        sizes = {name: (partial / f"{name}.npy").stat().st_size for name in files}
+        sizes = {name: (partial / f"{name}.npy").stat().st_size for name in names}
         content = {"format": FORMAT, **meta, "columns": sizes}
         text = json.dumps(content, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
+
+
+def _write_arrays(folder: Path, chunks: Iterable[Mapping[str, Ragged]]) -> list[str]:
+    """Write the values of each column and the offsets of each group; return the names of the files."""
+    files: dict[str, _Column] = {}
+    with ExitStack() as stack:
+
+        def opened(name: str, dtype: DTypeLike) -> _Column:
+            if name not in files:
+                files[name] = _Column(folder / f"{name}.npy", dtype)
+                stack.callback(files[name].close)
+            return files[name]
+
+        for chunk in chunks:
+            offsets: dict[str, IntArray] = {}  # the same for all columns of a group
+            for name, column in chunk.items():
+                file = opened(name, np.uint8)
+                offsets[_offsets(name)] = column.offsets - column.offsets[0] + len(file)
+                file.append(column.flat)
+            for name, values in offsets.items():
+                file = opened(name, np.int64)
+                is_begun = len(file) > 0
+                file.append(values[1:] if is_begun else values)
+    return list(files)
 
 
 def _offsets(name: str) -> str:
