@@ -17,7 +17,6 @@ def test_rows_of_different_length_by_hand():
     assert ragged.rows().tolist() == [0, 0, 2]
     assert ragged.columns().tolist() == [0, 1, 0]
     assert ragged.padded(-1).tolist() == [[1, 2], [-1, -1], [3, -1]]
-    assert ragged.padded(0, length=3).tolist() == [[1, 2, 0], [0, 0, 0], [3, 0, 0]]
     assert ragged.take(np.array([True, False, True])).to_lists() == [[1, 2], [3]]
 
 

@@ -37,10 +37,11 @@ class Ragged:
         cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None
     ) -> Ragged:
         """Build from lists; `width` is the second axis of rows of tuples (required if all may be empty)."""
-        values = np.asarray(list(chain.from_iterable(rows)), dtype=dtype)
+        entries = list(chain.from_iterable(rows))
+        values = np.asarray(entries, dtype=dtype)
         if width is not None:
             values = values.reshape(-1, width)
-        return cls.from_lengths(values, [len(row) for row in rows])
+        return cls.from_lengths(values, map(len, rows))
 
     @classmethod
     def from_lengths(cls, values: AnyArray, lengths: Iterable[int] | AnyArray) -> Ragged:
@@ -54,8 +55,9 @@ class Ragged:
     @classmethod
     def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
         """Concatenate the rows of all parts."""
-        values = np.concatenate([part.values[part.offsets[0] : part.offsets[-1]] for part in parts])
-        return cls.from_lengths(values, np.concatenate([part.lengths for part in parts]))
+        values = np.concatenate([part.flat for part in parts])
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls.from_lengths(values, lengths)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -102,9 +104,10 @@ class Ragged:
         """Copy the given rows, by index or boolean mask."""
         rows = row_numbers(rows)
         # only of these rows: taking a few of millions must be fast
-        starts = self.offsets[:-1][rows]
-        ends = self.offsets[1:][rows]
-        lengths = ends - starts
+        all_starts = self.offsets[:-1]
+        all_ends = self.offsets[1:]
+        starts = all_starts[rows]
+        lengths = all_ends[rows] - starts
         index = ranges(starts, lengths)
         return Ragged.from_lengths(self.values[index], lengths)
 
@@ -112,11 +115,10 @@ class Ragged:
         """Return rows `start` to `stop` as a view."""
         return Ragged(self.values, self.offsets[start : stop + 1])
 
-    def padded(self, fill: Any, length: int | None = None) -> AnyArray:
-        """(rows, `length` or maximum length) dense array, padded with `fill`; no row may be longer than `length`."""
+    def padded(self, fill: Any) -> AnyArray:
+        """(rows, maximum length) dense array, padded with `fill`."""
         lengths = self.lengths
-        if length is None:
-            length = int(lengths.max(initial=0))
+        length = int(lengths.max(initial=0))
         shape = (len(self), length, *self.values.shape[1:])
         dense = np.full(shape, fill, dtype=self.values.dtype)
         is_filled = np.arange(length) < lengths[:, None]
@@ -137,7 +139,11 @@ def row_numbers(rows: AnyArray | Sequence[int]) -> IntArray:
 
 
 def ranges(starts: AnyArray, counts: AnyArray) -> IntArray:
-    """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
+    """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
     range_ends = np.cumsum(counts, dtype=np.int64)
     range_starts = range_ends - counts
     numbers: IntArray = np.repeat(starts - range_starts, counts)
@@ -155,14 +161,16 @@ def begins_run(*columns: AnyArray) -> BoolArray:
 
 
 def distinct_rows(rows: Ragged) -> tuple[IntArray, IntArray]:
-    """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
+    """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence.
+
+    The rows `a b`, `c`, `a b` have the numbers 0, 1, 0; the distinct ones occur first in the rows 0 and 1.
+    """
     number_of: dict[bytes, int] = {}
     numbers = np.zeros(len(rows), np.int64)
     first_rows = []
     for index, row in enumerate(rows):
-        content = row.tobytes()
-        if content not in number_of:
-            number_of[content] = len(number_of)
+        number = number_of.setdefault(row.tobytes(), len(number_of))
+        if number == len(first_rows):
             first_rows.append(index)
-        numbers[index] = number_of[content]
+        numbers[index] = number
     return numbers, np.array(first_rows, np.int64)

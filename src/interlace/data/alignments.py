@@ -408,9 +408,13 @@ def _single_row(values: AnyArray) -> Ragged:
 
 
 def all_spans(words: Ragged, max_length: int) -> Ragged:
-    """Return all half-open spans of at most `max_length` words in each row, sorted."""
-    columns = words.columns()
-    max_lengths = np.repeat(words.lengths, words.lengths) - columns  # (W,) of spans from each word
+    """Return all half-open spans of at most `max_length` words in each row, sorted.
+
+    A row of 3 words with a maximum of 2 has the spans 0-1, 0-2, 1-2, 1-3 and 2-3.
+    """
+    columns = words.columns()  # (W,)
+    row_lengths = np.repeat(words.lengths, words.lengths)
+    max_lengths = row_lengths - columns  # (W,) of spans from each word
     is_within = np.arange(max_length) < max_lengths[:, None]  # (W, max_length)
     positions, extra_words = np.nonzero(is_within)
     starts = columns[positions]

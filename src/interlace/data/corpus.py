@@ -116,11 +116,13 @@ class _StoredCorpus(ColumnFolder):
     def slices(self, rows: int) -> Iterator[Any]:
         """Yield ids and words of at most `rows` rows at a time, as views of the mapped files."""
         for start in range(0, len(self), rows):
+            stop = start + rows
             sides = []
             for group, language in zip(self._groups, self.languages, strict=True):
-                ids = self._columns[f"{group}.ids"].slice(start, start + rows)
-                words = self._columns[f"{group}.words"].slice(start, start + rows)
-                sides.append(Sentences(ids, words, language))
+                ids = self._columns[f"{group}.ids"]
+                words = self._columns[f"{group}.words"]
+                side = Sentences(ids.slice(start, stop), words.slice(start, stop), language)
+                sides.append(side)
             yield sides[0] if len(sides) == 1 else Pairs(sides[0], sides[1])
 
     def _side(self, number: int, rows: RowNumbers) -> Sentences:

@@ -42,10 +42,14 @@ _NO_CHARACTER = "\U0010ffff"  # a noncharacter, which no text spells
 def _byte_alphabet() -> dict[str, int]:
     """Byte-level character -> byte (Radford et al. 2019): printable Latin-1 is itself, the others follow from 256."""
     characters = set(ByteLevel.alphabet())
-    printable = [byte for byte in range(256) if chr(byte) in characters]
-    alphabet = {chr(byte): byte for byte in printable}
-    for number, byte in enumerate(sorted(set(range(256)) - set(printable))):
-        alphabet[chr(256 + number)] = byte
+    alphabet: dict[str, int] = {}
+    substitute = 256
+    for byte in range(256):
+        if chr(byte) in characters:
+            alphabet[chr(byte)] = byte
+        else:
+            alphabet[chr(substitute)] = byte
+            substitute += 1
     return alphabet
 
 
@@ -199,15 +203,17 @@ class Encoder:
         A blank that is a subword of its own belongs to the word, unless the word's script has no spaces.
         """
         lines: list[str] = []
-        spans: list[list[tuple[int, int]]] = []
+        spans: list[list[tuple[int, int]]] = []  # of `a` and the word
         unspaced = np.zeros(len(words), np.bool_)
         for number, word in enumerate(words):
-            lines.append(f"a {word}")
+            line = f"a {word}"
+            lines.append(line)
             spans.append([(0, 1)])
             if word:
-                spans[-1].append((2, 2 + len(word)))
+                spans[-1].append((2, len(line)))
                 unspaced[number] = is_unspaced(word[0])
-        sentences = self.encode_text(Text("", lines, Ragged.of(spans, width=2)))
+        text = Text("", lines, Ragged.of(spans, width=2))
+        sentences = self.encode_text(text)
         ids = sentences.ids.flat
         rows = sentences.ids.rows()
         is_removed = self.surfaces.is_blank[ids] & unspaced[rows]
@@ -360,9 +366,11 @@ def subwords_in_span(characters: Ragged, rows: IntArray, spans: Int32Array) -> I
     end characters; a negative start means no span.
     """
     subword_spans = np.full((len(rows), 2), -1, np.int32)
-    for number, (row, (start, end)) in enumerate(zip(rows, spans.tolist(), strict=True)):
-        subwords = characters[row]
-        inside = np.flatnonzero((subwords[:, 1] > start) & (subwords[:, 0] < end))
+    for number, row in enumerate(rows):
+        starts = characters[row][:, 0]
+        ends = characters[row][:, 1]
+        start, end = spans[number]
+        inside = np.flatnonzero((ends > start) & (starts < end))
         if len(inside):
             subword_spans[number] = inside[[0, -1]]
     return subword_spans
@@ -437,23 +445,30 @@ def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> 
     # of each line: spelled characters before it, minus those of the subwords before it
     first_subwords = ids.offsets[:-1] - ids.offsets[0]
     shifts = spelled_before[starts[:-1]] - begun_before[first_subwords]
+    # (T,) the number of each subword's first character among the spelled ones
     numbers = begun_before[:-1] - surfaces.begins_inside[ids.flat]
     numbers += np.repeat(shifts, ids.lengths)
-    positions = np.append(np.flatnonzero(is_spelled), len(points) - 1)
+    positions: IntArray = np.flatnonzero(is_spelled)
+    positions = np.append(positions, len(points) - 1)  # of blanks at the end
     numbers = np.minimum(numbers, len(positions) - 1)
-    return np.asarray(positions[numbers], np.int64)
+    return positions[numbers]
 
 
 def _trimmed(spans: IntArray, rows: IntArray, lines: Sequence[str]) -> Int32Array:
-    """(T, 2) spans of characters of the given lines without white space around."""
+    """(T, 2) spans of characters of the given lines without white space around.
+
+    The span 1 to 5 of `a cd ` becomes 2 to 4.
+    """
     spaces = is_space(code_points(lines))
     positions = np.arange(len(spaces))
     # (C,) the first non-space character at or after each
-    next_character = np.where(spaces, len(spaces), positions)
-    next_character = np.minimum.accumulate(next_character[::-1])[::-1]
+    candidates = np.where(spaces, len(spaces), positions)
+    backwards = np.minimum.accumulate(candidates[::-1])
+    next_character = backwards[::-1]
     # (C + 1,) the end of the last non-space character before each
+    ends = np.where(spaces, 0, positions + 1)
     previous_end = np.zeros(len(spaces) + 1, np.int64)
-    np.maximum.accumulate(np.where(spaces, 0, positions + 1), out=previous_end[1:])
+    np.maximum.accumulate(ends, out=previous_end[1:])
     starts = line_starts(lines)
     line_start = starts[rows]
     line_end = starts[rows + 1] - 1  # without its line feed

@@ -54,7 +54,10 @@ class HashedLines:
 
 
 def hash_lines(lines: Sequence[str]) -> HashedLines:
-    """Return hashes of the words of each line."""
+    """Return hashes of the words of each line.
+
+    Of `Ab, c`, which is compared as `ab, c`, the characters 0 and 1 are a word, and so is 4: starts 0, 4 and ends 2, 5.
+    """
     text = "".join(f"{line.replace(_END, ' ')}{_END}" for line in lines)
     normalized = unicodedata.normalize("NFKC", text.casefold())
     points = points_of(normalized.casefold())  # (N,)
@@ -63,12 +66,14 @@ def hash_lines(lines: Sequence[str]) -> HashedLines:
     continues = np.zeros(len(points) + 1, np.bool_)  # whether a character is of the word before it
     continues[1:-1] = is_letter[1:] & is_letter[:-1]
     is_word = kinds != _BETWEEN
-    starts = np.flatnonzero(is_word & ~continues[:-1])  # (T,)
-    ends = np.flatnonzero(is_word & ~continues[1:]) + 1
+    begins = is_word & ~continues[:-1]
+    stops = is_word & ~continues[1:]
+    starts = np.flatnonzero(begins)  # (T,)
+    ends = np.flatnonzero(stops) + 1
     line_ends = np.flatnonzero(points == ord(_END))
     words_before = np.searchsorted(starts, line_ends)
-    offsets = np.append(0, words_before)
-    return HashedLines(_hash_spans(points, starts, ends), offsets)
+    words = _hash_spans(points, starts, ends)
+    return HashedLines(words, np.append(0, words_before))
 
 
 def _class_of(character: str) -> int:
@@ -92,7 +97,8 @@ def _hash_spans(values: AnyArray, starts: Rows, ends: Rows) -> Hashes:
     sums = np.zeros(len(values) + 1, np.uint64)
     np.cumsum(terms, out=sums[1:])
     differences = sums[ends] - sums[starts]
-    return _scrambled(differences * inverse_powers[starts])
+    quotients = differences * inverse_powers[starts]
+    return _scrambled(quotients)
 
 
 def _powers(base: np.uint64, count: int) -> Hashes:

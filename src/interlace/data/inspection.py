@@ -173,12 +173,15 @@ class _Rows:
                 self._lengths[side].append(lengths)
         not_empty = on_all_sides(chunk, lambda text: text.words.lengths > 0)
         filtered = chunk.where(not_empty)
+        filtered_rows = np.flatnonzero(not_empty)
         for measure in self._measures:
-            rows = np.flatnonzero(not_empty)[~measure.keep(filtered)].tolist()
+            is_kept = measure.keep(filtered)
+            rows = filtered_rows[~is_kept].tolist()
             measure.dropped += len(rows)
             for row in rows[: MAX_EXCERPTS - len(measure.examples)]:
                 lines = [text.lines[row] for text in sides(chunk)]
-                measure.examples.append(Excerpt.of(self._names(self.count + row), *lines))
+                name = self._names(self.count + row)
+                measure.examples.append(Excerpt.of(name, *lines))
         self.count += len(chunk)
 
     def facts(self) -> dict[str, Any]:
