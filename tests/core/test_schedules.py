@@ -4,7 +4,7 @@ import pytest
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError
-from interlace.core.schedules import Schedule, value_at, values_of, within
+from interlace.core.schedules import Schedule, value_at, within
 from interlace.core.settings import Settings
 
 
@@ -47,8 +47,3 @@ def test_what_is_no_schedule_is_told(rate, message):
     with pytest.raises(SettingsError) as caught:
         Masking(rate=rate)
     assert str(caught.value).startswith(message)
-
-
-def test_the_values_that_a_schedule_names():
-    assert values_of("0.3") == [0.3]
-    assert values_of("0:0,100:0,101:1") == [0, 0, 1]

@@ -18,20 +18,17 @@ _LANGUAGE = re.compile(r"\w+")
 _DIRECTION = re.compile(r"\w+(-\w+)*")
 _PAIR = re.compile(r"\w+-\w+")
 _NAME = re.compile(r"\w[\w.+-]*")
+_EXPECTED_LANGUAGE = "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
 
 
 def check_single_language(name: str) -> str:
     """Return the name of a language unchanged; raise a ValueError if it is invalid, such as one with '-'."""
-    return _matching(
-        _LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
-    )
+    return _matching(_LANGUAGE, name, _EXPECTED_LANGUAGE)
 
 
 def check_language(name: str) -> str:
     """Return the name of a language, or a direction such as `en-de`, unchanged; raise a ValueError if it is invalid."""
-    return _matching(
-        _DIRECTION, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
-    )
+    return _matching(_DIRECTION, name, _EXPECTED_LANGUAGE)
 
 
 def check_pair(name: str) -> str:

@@ -140,9 +140,10 @@ def ranks(
 def mutual_nearest(source: Floats, target: Floats, k: int) -> tuple[Numbers, Numbers]:
     """(pairs,) rows of both sides that are mutual nearest neighbors by CSLS (Conneau et al. 2018, section 2.3)."""
     forward_scorer = Csls.of(target, source, k)
-    forward = nearest(source, target, forward_scorer)
+    forward = nearest(source, target, forward_scorer)  # (n,)
     backward_scorer = Csls.of(source, target, k)
-    backward = nearest(target, source, backward_scorer)
+    backward = nearest(target, source, backward_scorer)  # (m,)
+    # a source vector is the nearest of its own nearest target vector
     is_mutual = backward[forward] == np.arange(len(source))
     rows = np.flatnonzero(is_mutual)
     return rows, forward[rows]

@@ -167,7 +167,7 @@ def distinct_rows(rows: Ragged) -> tuple[IntArray, IntArray]:
     """
     number_of: dict[bytes, int] = {}
     numbers = np.zeros(len(rows), np.int64)
-    first_rows = []
+    first_rows: list[int] = []
     for index, row in enumerate(rows):
         number = number_of.setdefault(row.tobytes(), len(number_of))
         if number == len(first_rows):

@@ -53,10 +53,13 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> Any:
         """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
-        if name not in self.names():
-            near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
-            raise SettingsError(f"there is no {self.kind} {name!r}{near}")
-        module = self._plugins().get(name) or importlib.import_module(self._path(name))
+        names = self.names()
+        if name not in names:
+            meant = self.synonyms.get(name.lower(), name)
+            raise SettingsError(f"there is no {self.kind} {name!r}{did_you_mean(meant, names)}")
+        module = self._plugins().get(name)
+        if module is None:
+            module = importlib.import_module(self._path(name))
         if self.contract is None:
             return getattr(module, name)
         classes = _contract_classes(module, self.contract)
@@ -67,12 +70,13 @@ class Registry(Generic[T]):
 
     def build(self, data: Mapping[str, Any] | str, where: str = "") -> T:
         """Build an entry from its name, or from a mapping with the key `name` and settings."""
-        fields = {"name": data} if isinstance(data, str) else dict(data)
+        if isinstance(data, str):
+            data = {"name": data}
+        fields = dict(data)
         name = fields.pop("name", None)
         if not isinstance(name, str):
-            raise SettingsError(
-                f"{where or self.name}: the key 'name' is required{did_you_mean('', self.names())}"
-            )
+            hint = did_you_mean("", self.names())
+            raise SettingsError(f"{where or self.name}: the key 'name' is required{hint}")
         return self.get(name).read(fields, where or f"{self.kind} {name!r}")
 
     def summary(self, name: str) -> str:

@@ -139,10 +139,8 @@ class ConfigStore:
     def _checked(self, file: ConfigFile, *, shared: bool = False) -> ConfigFile:
         """The file, if it has the variant; a file with variants cannot be read without one unless `shared`."""
         variants = self._load(file.path).get("variants", {})
-        has_tables = isinstance(variants, dict) and all(
-            isinstance(variant, dict) for variant in variants.values()
-        )
-        if not has_tables:
+        tables = variants.values() if isinstance(variants, dict) else [variants]
+        if not all(isinstance(table, dict) for table in tables):
             raise SettingsError(f"{file.path}: variants: expected tables [variants.NAME]")
         is_complete = file.variant in variants
         if not file.variant:
