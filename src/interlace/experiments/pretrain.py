@@ -65,6 +65,7 @@ def pretrain(
     callback: called after every step. Errors of the recipe and its data are raised before training starts.
     """
     recipe.check_trainable()
+    recipe.check_tasks()
     run = Run(into)
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)

@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.names import LanguageName, Name, SingleLanguage
@@ -67,13 +67,6 @@ class EvaluationSettings(Settings):
     dictionary: PairPattern | None = Field(
         None, description="Dictionary of the embedding plot: a pattern of {source}, {target}."
     )
-
-    @field_validator("tasks")
-    @classmethod
-    def _known(cls, tasks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for name, settings in tasks.items():
-            _task(name, settings)
-        return tasks
 
 
 def _task(name: str, settings: dict[str, Any]) -> Task:
@@ -308,6 +301,14 @@ class Recipe(Settings):
             language for language in self.languages if language != self.evaluate.source
         ]
 
+    def check_tasks(self) -> None:
+        """Raise a SettingsError if there is no such task, or it has no such setting.
+
+        Not when a recipe is read: the evaluation of a finished run loads only the tasks that it scores.
+        """
+        for name, settings in self.evaluate.tasks.items():
+            _task(name, settings)
+
     def check_trainable(self) -> None:
         """Raise a SettingsError if the recipe has no corpora or no objectives."""
         for section in ("corpora", "objectives"):
@@ -334,7 +335,9 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
 def _changed(data: dict[str, Any], changes: Mapping[str, str], where: str) -> Recipe:
     for key, value in changes.items():
         change(data, key, value)
-    return Recipe.read(RECIPES.located(data, Path()), where)
+    recipe = Recipe.read(RECIPES.located(data, Path()), where)
+    recipe.check_tasks()
+    return recipe
 
 
 def score_languages(recipe: Recipe, languages: Sequence[str]) -> Recipe:
