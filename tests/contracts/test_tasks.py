@@ -476,6 +476,8 @@ def test_a_perfect_model_scores_100_and_a_wrong_one_less(name, task, root, vocab
         scores.metrics.get("best f1", scores[task.metric]) == 100
     )  # a threshold from other sentences may cost something
     assert all(0 <= score <= 100 for score in scores.metrics.values())
+    for metric in scores.metrics:
+        task.check_metric(metric)
 
 
 @for_probes

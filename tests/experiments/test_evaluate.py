@@ -29,6 +29,7 @@ def target(tmp_path, monkeypatch):
 def scored_by(monkeypatch, scored):
     """Have this in the place of scoring, whatever files there are."""
     monkeypatch.setattr(evaluate, "score_within_memory", scored)
+    monkeypatch.setattr(evaluate, "files_read", lambda *_: [])
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
 
@@ -175,13 +176,27 @@ def test_added_setting_keeps_existing_scores(target, made):
     assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
 
 
+def test_looks_up_the_files_of_all_tasks_before_one_is_scored(target, made, monkeypatch):
+    looked_up = {}
+
+    def read(task, *_):
+        looked_up.setdefault(task.name, len(made))
+        if task.name == "xnli":
+            raise DataError("xnli: no file")
+        return []
+
+    monkeypatch.setattr(evaluate, "files_read", read)
+    with pytest.raises(evaluate.IncompleteError, match="xnli: no file; everything else"):
+        run(target, ["pos", "xnli", "retrieval"], seeds=1)
+    assert looked_up == {"pos": 0, "xnli": 0, "retrieval": 0}
+    assert {name for name, _ in made} == {"pos", "retrieval"}
+
+
 def test_rejects_a_task_without_languages(target, made):
     nowhere = replace(
         target, recipe=change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"})
     )
-    with pytest.raises(
-        DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"
-    ):
+    with pytest.raises(DataError, match=r"retrieval: no language to score; .*--languages"):
         run(nowhere, ["retrieval"])
     assert not made
 

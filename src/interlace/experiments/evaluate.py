@@ -23,6 +23,7 @@ from interlace.experiments.score_store import (
     Place,
     ScoreIdentity,
     ScoreStore,
+    files_read,
     identity_of,
     model_key,
     place_of,
@@ -163,23 +164,17 @@ def evaluate(
             lambda: _write_records(target),
             writes=main_process,
         )
-        for name, job in jobs.items():
-            count = 1
-            if isinstance(job.task, FineTuneTask):
-                count = seeds or settings.seeds
-            jobs_of_seeds = [
-                replace(
-                    job,
-                    seed=seed,
-                    on_step=callback(name, seed),
-                )
-                for seed in range(count)
-            ]
+        scorings = []
+        for job in jobs.values():
             try:
-                failures += _Scoring(target, store, jobs_of_seeds).run()
+                jobs_of_task = _jobs_of_seeds(job, seeds or settings.seeds, callback)
+                scorings.append(_Scoring(target, store, jobs_of_task))
             except InterlaceError as error:
                 failures.append(error)
-            job.cache.clear()  # shared by its seeds
+        for scoring in scorings:
+            scoring.check_files()
+        while scorings:
+            failures += scorings.pop(0).run()  # afterwards its model is freed
         if main_process and store.requested:
             store.add(_contamination(target, store))
         rows = store.requested_rows()
@@ -224,6 +219,15 @@ def _jobs(target: Target, names: Sequence[str], *, save_models: bool) -> dict[st
             models=_models_folder(target) if saves else None,
         )
     return jobs
+
+
+def _jobs_of_seeds(
+    job: EvaluationJob, seeds: int, callback: Callable[[str, int], StepCallback]
+) -> list[EvaluationJob]:
+    """Return the job of each fine-tuning seed; a probe has one."""
+    if not isinstance(job.task, FineTuneTask):
+        seeds = 1
+    return [replace(job, seed=seed, on_step=callback(job.name, seed)) for seed in range(seeds)]
 
 
 def _models_folder(target: Target) -> Path:
@@ -318,6 +322,7 @@ class _Scoring:
         self.target = target
         self.store = store
         self.planned: list[_PlannedRun] = []
+        self.failures: dict[str, InterlaceError] = {}  # seeds and directions may miss the same file
         for job in jobs:
             shared: dict[str, EvaluationJob] = {}  # a job, which may hold a loaded model
             for run in runs_of_task(job.task, job.source, job.targets):
@@ -339,21 +344,36 @@ class _Scoring:
                 )
         if not self.planned:
             name = jobs[0].name
-            raise DataError(
-                f"{name}: no language to score; name some: --set 'evaluate.tasks.{name}.targets=[..]'"
-            )
+            raise DataError(f"{name}: no language to score; name some: --languages de,sw")
+
+        self.ready = self.planned
+
+    def check_files(self) -> None:
+        """Leave out runs whose scores are missing, and a file that they read."""
+        self.ready = []
+        for planned in self.planned:
+            job = planned.job
+            try:
+                if not self._holds(planned):
+                    list(files_read(job.task, job.source, job.root, planned.run))
+                self.ready.append(planned)
+            except InterlaceError as error:
+                self._note(error)
 
     def run(self) -> list[InterlaceError]:
         """Score what is missing; return errors, which do not stop other seeds and languages."""
-        failures: dict[str, InterlaceError] = {}  # seeds and directions may miss the same file
-        for planned in self.planned:
+        for planned in self.ready:
             try:
                 if not self._holds(planned):
                     self._score(planned)
                 self.store.requested += planned.places
             except InterlaceError as error:
-                failures.setdefault(str(error), error)
-        return list(failures.values())
+                self._note(error)
+        self.planned[0].job.cache.clear()  # shared by all jobs of the task
+        return list(self.failures.values())
+
+    def _note(self, error: InterlaceError) -> None:
+        self.failures.setdefault(str(error), error)
 
     def _holds(self, planned: _PlannedRun) -> bool:
         """Return whether all scores of a run are stored, with its fine-tuned model if that is to be saved."""

@@ -118,13 +118,13 @@ def _files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
     Scores outlive their data: missing files are no reason to score again.
     """
     try:
-        paths = list(_files_read(task, source, root, run))
+        paths = list(files_read(task, source, root, run))
         return hashed([content_key(path) for path in paths])
     except DataError:  # scoring reports it
         return ""
 
 
-def _files_read(task: Task, source: str, root: Root, run: FineTuneRun) -> Iterator[Path]:
+def files_read(task: Task, source: str, root: Root, run: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
     tuned: Any = task  # a FineTuneTask wherever it is trained
     for read in sets_read(task, source, run):

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from interlace.core.data_root import Root
-from interlace.core.errors import SettingsError
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.ragged import AnyArray, IntegerArray, Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
@@ -264,6 +264,8 @@ class Task(Settings, ABC):
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
     other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with another scale
+    # further metrics with the scale of the main one, without suffixes such as ", all"; studies can compare these
+    further_metrics: ClassVar[tuple[str, ...]] = ()
     # raised when the same files and settings lead to other scores than before
     scoring_version: ClassVar[int] = 1
     # what `reader` returns; None: no running text
@@ -346,6 +348,14 @@ class Task(Settings, ABC):
                 if files and side:
                     paths += [part.path for part in find_parts(files, query, side)]
         return paths
+
+    def check_metric(self, metric: str) -> None:
+        """Raise a SettingsError if the task has no such metric; a suffix after a comma does not count."""
+        names = [self.metric, *self.other_scales, *self.further_metrics]
+        if metric.partition(", ")[0] not in names:
+            raise SettingsError(
+                f"{self.name} has no metric {metric!r}{did_you_mean(metric, names)}"
+            )
 
     def scale(self, metric: str) -> Scale:
         """Return the unit of a metric, and whether higher is better; a suffix after a comma does not count."""

@@ -63,6 +63,7 @@ class EmbeddingAlignment(DictionaryTask):
     """
 
     metric = "p@1"
+    further_metrics = ("coverage", "held out")
     scoring_version = 2
 
     candidates: Literal["dictionary", "text"] = Field(

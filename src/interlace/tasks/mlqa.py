@@ -93,6 +93,7 @@ class Mlqa(SpanSettings, FineTuneTask):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
     metric = "f1"
+    further_metrics = ("exact",)
     text_type = TextPairs
 
     files: Files = Field(

@@ -45,6 +45,7 @@ class Mt(TranslationTask):
     """BLEU of translations by beam search; `targets` are directions, such as `["en-de", "de-en"]`."""
 
     metric = "bleu"
+    further_metrics = ("tokenized bleu", "round-trip bleu")
     other_scales = {
         "chrf": ("chrF", True),
         "length ratio": ("", None),  # 1 is best

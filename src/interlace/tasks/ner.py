@@ -31,6 +31,7 @@ class Ner(TaggingTask):
     """F1 over entities, in percent; words beyond the maximum length are outside, so their entities are missed."""
 
     metric = "f1"
+    further_metrics = ("precision", "recall")
     tag_kind = "names"
 
     files: Files = Field(
@@ -70,6 +71,11 @@ class Ner(TaggingTask):
     def classes(self) -> tuple[str, ...]:
         """O, then B and I of every type."""
         return tuple(tag_numbers(self.types))
+
+    def check_metric(self, metric: str) -> None:
+        """Raise a SettingsError if the task has no such metric; `f1 PER` is that of a type."""
+        if metric not in [f"f1 {kind}" for kind in self.types]:
+            super().check_metric(metric)
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode sentences with a tag per word; raise a DataError if a type is unknown, or there is no entity."""

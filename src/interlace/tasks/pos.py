@@ -36,6 +36,7 @@ class Pos(TaggingTask):
 
     metric = "accuracy"
     scoring_version = 2
+    further_metrics = ("f1",)
     tag_kind = "pos"
 
     files: Files = Field(

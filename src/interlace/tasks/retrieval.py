@@ -50,6 +50,7 @@ class Retrieval(ProbeTask):
     """
 
     metric = "p@1"
+    further_metrics = ("p@1 into target", "p@1 into source")
 
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",

@@ -61,6 +61,7 @@ class WordSimilarity(ProbeTask):
     """Correlation of cosines with human judgments: Spearman's of ranks and Pearson's of values, times 100."""
 
     metric = "spearman"
+    further_metrics = ("pearson", "harmonic", "coverage")
     scores_source = True
     static_vectors = True
 

@@ -67,6 +67,15 @@ class WordTranslation(DictionaryTask):
     """
 
     metric = "p@1 csls"
+    further_metrics = (
+        "p@5 csls",
+        "p@10 csls",
+        "p@1 cosine",
+        "p@5 cosine",
+        "p@10 cosine",
+        "coverage",
+        "held out",
+    )
     scoring_version = 3
     other_scales = {
         "mean cosine": ("cosine", True),

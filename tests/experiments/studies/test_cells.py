@@ -132,6 +132,11 @@ def test_rejects_invalid_options(grid):
     message = "there is no task 'retrival'; did you mean 'retrieval'"
     with pytest.raises(SettingsError, match=message):
         cells(grid, **{"evaluate.tasks": '["retrival"]'})
+    message = "ner has no metric 'precison'; did you mean 'precision'"
+    with pytest.raises(SettingsError, match=message):
+        cells(
+            grid, **{"evaluate.tasks": '["ner"]', "evaluate.metrics.ner": '["f1 PER", "precison"]'}
+        )
 
 
 def test_rejects_studies_without_tasks(tmp_path):

@@ -256,13 +256,14 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
     names = study.evaluate.tasks or list(recipe.evaluate.tasks)
     if not names:
         raise SettingsError(f"{study.name}: no tasks for {system!r}: name some in evaluate.tasks")
-    for name in names:
-        resolve_task(recipe, name)
-    for name in study.evaluate.metrics:
+    tasks = {name: resolve_task(recipe, name) for name in names}
+    for name, metrics in study.evaluate.metrics.items():
         if name not in names:
             raise SettingsError(
                 f"evaluate.metrics: task {name!r} is not evaluated{did_you_mean(name, names)}"
             )
+        for metric in metrics:
+            tasks[name].check_metric(metric)
     return tuple(names)
 
 

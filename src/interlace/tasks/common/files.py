@@ -147,7 +147,8 @@ class FileQuery:
         """Return the query itself; raise DataError if source and target are the same language."""
         if self.source == self.language:
             raise DataError(
-                f"{self.task}: source and target are both {self.language!r}; set another source or leave it out"
+                f"{self.task}: source and target are both {self.language!r}; name other targets by --languages, or set "
+                "another source"
             )
         return self
 
