@@ -85,9 +85,8 @@ def attention(
     if attention_mask is not None:
         # the minimum instead of -inf: a padded query of a local window may have no key at all
         scores = scores.masked_fill(~attention_mask, torch.finfo(scores.dtype).min)
-    with torch.autocast(
-        "cpu", enabled=False
-    ):  # autocast would compute these lines in float32 and round the result
+    # autocast would compute these lines in float32 and round the result
+    with torch.autocast("cpu", enabled=False):
         weights = apply_dropout(scores.softmax(dim=-1), dropout)
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), None
 

@@ -52,9 +52,8 @@ def _wrap(module: nn.Module, name: str, *, checkpointing: bool, compiled: bool) 
     def forward(*arguments: Any, **options: Any) -> Any:
         if not (module.training and torch.is_grad_enabled()):
             return plain(*arguments, **options)
-        if (
-            "cache" in options
-        ):  # XLM fills one even in training, and a second pass would append to it
+        # XLM fills one even in training, and a second pass would append to it
+        if "cache" in options:
             options["cache"] = None
         if checkpointing:
             return checkpoint(inner, *arguments, use_reentrant=False, **options)

@@ -79,15 +79,14 @@ class KVCache:
 
         These are all stored ones including its own, or the last `window`.
         """
+        rows, heads, _, size = key.shape
         if layer == len(self.written):
-            rows, heads, _, size = key.shape
             self.written.append(key.new_empty((rows, 2 * heads, CACHE_STEP, size)))
-        if self.length == self.written[layer].shape[2]:
-            self.written[layer] = pad(
-                self.written[layer], (0, 0, 0, max(CACHE_STEP, self.length // 2))
-            )
         buffer = self.written[layer]
-        heads = key.shape[1]
+        if self.length == buffer.shape[2]:
+            more = max(CACHE_STEP, self.length // 2)
+            buffer = pad(buffer, (0, 0, 0, more))
+            self.written[layer] = buffer
         buffer[:, :heads, self.length] = key[:, :, 0]
         buffer[:, heads:, self.length] = value[:, :, 0]
         end = self.length + 1

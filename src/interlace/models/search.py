@@ -133,10 +133,9 @@ def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> di
         vocab.pad,
     )
     traits = model.traits
-    if traits.language_input is not None and traits.languages:
-        inputs[traits.language_input] = torch.full_like(
-            inputs["input_ids"], traits.language_id(source)
-        )
+    if traits.has_languages:
+        language = traits.language_id(source)
+        inputs[str(traits.language_input)] = torch.full_like(inputs["input_ids"], language)
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 

@@ -45,9 +45,8 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
     from interlace.models.backbone import unused_bias
 
     if extension.size > len(model.get_input_embeddings().weight):
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # resizing draws rows, all of which are replaced here
+        # resizing draws rows, all of which are replaced here
+        with torch.random.fork_rng(devices=[]):
             model.resize_token_embeddings(extension.size, mean_resizing=False)
     rng = generator(Purpose.INIT, seed, step=_DRAWS)
     head = model.get_output_embeddings()
@@ -105,20 +104,16 @@ def initialize_from_vectors(
     for model in fresh:
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             weights[module.weight.data_ptr()] = module.weight
-    scales: list[float] = []
     with torch.no_grad():
         for weight in weights.values():
             scale = 1.0
             if settings.vectors_spread == "drawn":
                 # of each tensor: a head may be drawn otherwise
                 scale = float(weight.square().mean().sqrt()) / spread
-            scales.append(scale)
-            weight[torch.from_numpy(rows)] = torch.from_numpy(values * np.float32(scale)).to(weight)
-    size = backbone.vocab_size
-    share = f"{len(rows):,} of {size:,} token embeddings ({len(rows) / size:.1%})"
-    backbone.notes += (
-        f"{share} start as vectors of {settings.vectors}, times {scales[0]:.4g}; the others are random",
-    )
+            scaled = torch.from_numpy(values * np.float32(scale))
+            weight[torch.from_numpy(rows)] = scaled.to(weight)
+    share = f"{len(rows):,} of {backbone.vocab_size:,} token embeddings"
+    backbone.notes += (f"{share} start as vectors of {settings.vectors}; the others are random",)
 
 
 def read_vectors(settings: ModelSettings) -> WordVectors:

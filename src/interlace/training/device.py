@@ -42,9 +42,8 @@ def accelerator_for(
     for variable, capacity in _CACHED_SHAPES.items():  # read at the first product
         os.environ.setdefault(variable, capacity)
     libc = ctypes.CDLL(None)
-    if hasattr(
-        libc, "mallopt"
-    ):  # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
+    # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
+    if hasattr(libc, "mallopt"):
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
         libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
     if threads:

@@ -98,13 +98,7 @@ def save_fine_tuned(
         if theirs is None:
             backbone.save_pretrained(partial, prepared.vocab, fold_language=fold)
         else:
-            _save_as_theirs(
-                partial,
-                backbone,
-                theirs,
-                classes,
-                fold,
-            )
+            _save_as_theirs(partial, backbone, theirs, classes, fold)
             prepared.vocab.save_files(partial)
         save_file({name: value.contiguous() for name, value in weights.items()}, partial / HEAD)
         write_config(partial / CONFIG, {**read_json(partial / CONFIG), _KEY: key})

@@ -42,9 +42,7 @@ class BatchPreview:
 
     def text(self) -> list[str]:
         """Return lines of text with aligned columns, and an empty line between sequences."""
-        margin = 0
-        for lines in self.rows:
-            margin = max(margin, *(len(line.name) for line in lines))
+        margin = max((len(line.name) for lines in self.rows for line in lines), default=0)
         text: list[str] = []
         for lines in self.rows:
             if text:
@@ -94,11 +92,10 @@ def preview_batch(
             if cells_of_rows.get(row):
                 lines.append(PreviewLine(name, cells_of_rows[row]))
         rows.append(lines)
-    counts = [
-        f"{term} {count:g}"
-        for term, count in batch.counts.items()
-        if not term.endswith(("_share", "_ratio"))
-    ]
+    counts = []
+    for term, count in batch.counts.items():
+        if not term.endswith(("_share", "_ratio")):
+            counts.append(f"{term} {count:g}")
     return BatchPreview(rows, [*preview.notes, f"counts: {', '.join(counts)}"])
 
 
@@ -112,9 +109,8 @@ def _is_mixed(batch: Batch, real: BoolArray, vocab: Vocab) -> bool:
     """Return whether sequences need a language line: not if each is one side, a special token, and the other side."""
     if batch.sides is None:
         return False
-    changes = (np.diff(batch.sides) != 0) & real[
-        :, 1:
-    ]  # (B, L - 1) where the side is not that of the token before
+    # (B, L - 1) where the side is not that of the token before
+    changes = (np.diff(batch.sides) != 0) & real[:, 1:]
     special = np.isin(batch.inputs["input_ids"], vocab.special_ids)
     at_special = special[:, :-1] | special[:, 1:]
     return not bool((changes.sum(axis=1) == 1).all() and at_special[changes].all())

@@ -81,9 +81,8 @@ def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRu
         targets = task.targets
     elif isinstance(task, ProbeTask) and task.scores_source:
         targets = list(dict.fromkeys([source, *targets]))
-    if not isinstance(
-        task, FineTuneTask
-    ):  # one run a language, so that missing data of one does not affect others
+    # one run a language, so that missing data of one does not affect others
+    if not isinstance(task, FineTuneTask):
         return [FineTuneRun("", [Item("zero-shot", language)]) for language in targets]
     if "translate-test" in task.settings and not task.translatable:
         raise SettingsError(
