@@ -29,15 +29,12 @@ def inverted(line, word_tokenizer="unicode", **settings):
         ('He said "go." Then (all left.) Bye', 'go " said He." left all ( Then.) Bye'),
         ("The U.S.'s best. x", "best U.S.'s The. x"),
         ("他走3.5公里！「好。」来了", "里公 3.5 走他！好「。」了来"),
+        # `b` comes to stand before the last period: touching it, it would end `1.b.`
+        ("v1.b and c.", "c and v1.b ."),
     ],
 )
 def test_marks_inside_words_end_no_sentence(line, expected):
     assert inverted(line) == expected
-
-
-def test_no_new_abbreviations():
-    """`b` comes to stand before the last period: touching it, it would end `1.b.`"""
-    assert inverted("v1.b and c.") == "c and v1.b ."
 
 
 @pytest.mark.parametrize(

@@ -78,25 +78,13 @@ def test_line_feeds_and_surrogates_are_replaced(read):
     assert counted(pairs) == {"line feeds read as spaces": 5}
 
 
-def wrong(change):
-    content = document((PASSAGE, [question(("Anna", 0)), question(("Omar", 21))]))
-    change(content["data"][0]["paragraphs"][0])
-    return content
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([], r"damaged: input should be a valid dictionary"),
         ({"data": [3]}, r"key 'data', entry 1: input should be a valid dictionary, found 3"),
         (
-            wrong(lambda p: p.update(context=None)),
-            r"entry 1, key 'paragraphs', entry 1, key 'context': .* valid string, found None",
-        ),
-        (wrong(lambda p: p["qas"][1].pop("question")), r"key 'qas', entry 2, key 'question'"),
-        (
-            wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start=True)),
-            r"key 'answers', entry 1, key 'answer_start': .* valid integer, found True",
+            document((PASSAGE, [question(("Anna", 0)), question(("Omar", True))])),
+            r"entry 2, key 'answers', entry 1, key 'answer_start': .* valid integer, found True",
         ),
         (document(), r"no sentence, pair or question in en"),
         ('{"data":\n [1,]}', r"line 2: invalid JSON"),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from interlace.toy.concepts import ADJECTIVES, NOUNS, NUMERALS, TOWNS
 from interlace.toy.sampling import SceneEditor, generator, sample, stream
-from interlace.toy.scenes import SPLITS, Phrase, Scene, is_valid, split_of
+from interlace.toy.scenes import Phrase, Scene, is_valid, split_of
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = LABELS = ("entailment", "neutral", "contradiction")
 _COLORS = frozenset("red blue green white black yellow".split())
@@ -244,15 +244,8 @@ def _states(first: Scene, second: Scene, unclear: frozenset[Relation]) -> Relati
 
 def _nouns(first: Phrase, second: Phrase) -> Relation:
     """Return the relation of nouns with qualities, without determiners: a small dog implies a dog, a dog an animal."""
-    if first.quality and second.quality and first.quality != second.quality:
-        return UNSURE
-    if first.quality == second.quality:
-        qualities = EQUIVALENT
-    elif first.quality:
-        qualities = FORWARD
-    else:
-        qualities = REVERSE
-    if first.head == second.head:
+    qualities = _optional(first.quality, second.quality)
+    if qualities is UNSURE or first.head == second.head:
         return qualities
     if NOUNS[first.head].hypernym == second.head:
         heads = FORWARD
@@ -367,7 +360,7 @@ def inferences(
         # held-out events makes the splits more alike.
         if split == "train" or scene.predicate == "be" or edits.below(2):
             pairs |= _triples(_family(scene, split, edits), split, edits)
-    every_pair = list(chain.from_iterable(pairs.values()))
+    every_pair = [*chain.from_iterable(pairs.values())]
     return edits.shuffled(every_pair[:count])
 
 
@@ -376,7 +369,7 @@ def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
     if split == "train":
         splits = {"train"}
     else:
-        splits = set(SPLITS) - {"train"}
+        splits = {"dev", "test"}
     family = [scene]
     for _ in range(400):  # most edits fall into another split
         start = edits.deny(scene) if edits.below(2) else scene
@@ -423,10 +416,9 @@ def _chosen(
 ) -> Scene:
     """Choose a premise whose negation misleads, if there is one; for neutral pairs, of either kind."""
     kinds = {premise.denied for premise in premises}
-    if label == CONTRADICTION and hypothesis.denied in kinds:
-        is_denied = hypothesis.denied
-    elif label == ENTAILMENT and (not hypothesis.denied) in kinds:
+    is_denied = hypothesis.denied
+    if label == ENTAILMENT:
         is_denied = not hypothesis.denied
-    else:
+    if label == NEUTRAL or is_denied not in kinds:
         is_denied = edits.item(sorted(kinds))
     return edits.item([premise for premise in premises if premise.denied == is_denied])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
 
-from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
+from interlace.toy.concepts import CONCEPTS, GIVEN, NUMERALS, SURNAMES, cells
 from interlace.toy.scenes import Phrase, Scene
 
 Entry = TypeVar("Entry")
@@ -180,6 +180,10 @@ class Clause(ABC):
             tokens.append(token)
         return tokens
 
+    def counts(self, role: str) -> bool:
+        """Whether the question is how many there are in a role."""
+        return self.wh_role == f"{role}.count"
+
     def manner(self) -> list[Token]:
         """Return the adverb of manner."""
         return [Token(self.words[self.scene.manner], "ADV", "manner", "advmod")]
@@ -205,6 +209,12 @@ class Clause(ABC):
     def category(self) -> list[Token]:
         """Return the noun for what the subject is."""
         return [Token(self.words[self.scene.category], "NOUN", "category")]
+
+
+def determiner_of(noun: Token, concept: str, form: str, lemma: str = "") -> Token:
+    """Return a numeral or another determiner of a noun."""
+    upos, relation = ("NUM", "nummod") if concept in NUMERALS else ("DET", "det")
+    return Token(form, upos, ".determiner", relation, noun, lemma)
 
 
 def entries(make: Callable[..., Entry], table: str) -> dict[str, Entry]:

@@ -5,7 +5,15 @@ from typing import NamedTuple
 from interlace.toy.concepts import NUMERALS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
+from interlace.toy.sentences import (
+    LATIN_NAMES,
+    Clause,
+    Token,
+    citation_forms,
+    determiner_of,
+    entries,
+    word_map,
+)
 
 # ---- words ----
 
@@ -228,20 +236,23 @@ class _Clause(Clause):
         return root, []
 
     def middle(self, time: list[Token]) -> list[Token]:
-        """Return the middle field. Nicht follows a definite object, and otherwise precedes places."""
+        """Return the middle field: all between the finite verb, or the subject behind it, and the rest of the verb.
+
+        Nicht stands behind the object and before the goal; without these it stands before companion, place and manner.
+        """
         scene = self.scene
         if scene.predicate == "be":
             return time
         denial = []
         if scene.negated and (not scene.object or scene.object.definite):
             denial.append(_not())
-        before = self.parts("recipient") + time
-        after = self.parts("companion place manner object")
+        unstressed = self.parts("recipient") + time
+        stressed = self.parts("companion place manner object")
         if scene.object or scene.goal:
-            after += denial
+            stressed += denial
         else:
-            before += denial
-        return before + after + self.parts("goal")
+            unstressed += denial
+        return unstressed + stressed + self.parts("goal")
 
     def will(self) -> Token:
         return Token("werden" if self.plural else "wird", "AUX", "tense", "aux", lemma="werden")
@@ -275,10 +286,8 @@ class _Clause(Clause):
             return self.named(phrase, role)
         case = self.case(role, adposition)
         determiner = phrase.determiner
-        roles = ".determiner"
         if role == "object" and self.scene.negated and not phrase.definite:
             determiner = "no"
-            roles = "negation .determiner"
         kind = "p" if phrase.plural else _kind(phrase.head)
         word = NOUN[phrase.head]
         form = _declined(word, case, plural=phrase.plural)
@@ -288,15 +297,16 @@ class _Clause(Clause):
             stem = WORD[phrase.quality]
             form = STEMS.get(stem, stem) + _ending(determiner, case, kind)
             tokens.insert(0, Token(form, "ADJ", ".quality", "amod", noun, stem))
-        if self.wh_role == f"{role}.count":
+        if self.counts(role):
             form = "vielen" if case == "dat" else "viele"
             many = Token(form, "DET", "question", "det", noun, "viele")
             tokens = [Token("wie", "ADV", "question", "advmod", many), many, *tokens]
-        elif determiner in NUMERALS:
-            tokens.insert(0, Token(WORD[determiner], "NUM", roles, "nummod", noun))
         elif determiner:
             form = _determiner(determiner, case, kind)
-            tokens.insert(0, Token(form, "DET", roles, "det", noun, WORD[determiner]))
+            token = determiner_of(noun, determiner, form, WORD[determiner])
+            if determiner != phrase.determiner:
+                token.roles = f"negation {token.roles}"
+            tokens.insert(0, token)
         return tokens
 
 
@@ -337,6 +347,8 @@ def _ending(determiner: str, case: str, kind: str) -> str:
 
 def _determiner(determiner: str, case: str, kind: str) -> str:
     word = WORD[determiner]
+    if determiner in NUMERALS:
+        return word
     if determiner == "the":
         return _THE[case][kind]
     if determiner in ("a", "no"):

@@ -2,10 +2,17 @@
 
 import re
 
-from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
+from interlace.toy.concepts import CONCEPTS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, word_map
+from interlace.toy.sentences import (
+    LATIN_NAMES,
+    Clause,
+    Token,
+    citation_forms,
+    determiner_of,
+    word_map,
+)
 
 PLURALS = word_map("""
 sheep sheep | mouse mice | wolf wolves | fish fish | knife knives | potato potatoes | tomato tomatoes | scarf scarves
@@ -138,17 +145,14 @@ class _Clause(Clause):
         tokens = [noun]
         if phrase.quality:
             tokens.insert(0, Token(WORDS[phrase.quality], "ADJ", ".quality", "amod", noun))
-        if self.wh_role == f"{role}.count":
+        if self.counts(role):
             many = Token("many", "DET", "question", "det", noun)
             return [Token("how", "ADV", "question", "advmod", many), many, *tokens]
         if phrase.determiner == "a":
             tokens.insert(0, _article(tokens[0], ".determiner", noun))
-        elif phrase.determiner in NUMERALS:
-            tokens.insert(0, Token(phrase.determiner, "NUM", ".determiner", "nummod", noun))
         elif phrase.determiner:
             lemma = phrase.determiner.replace("these", "this")
-            determiner = Token(phrase.determiner, "DET", ".determiner", "det", noun, lemma)
-            tokens.insert(0, determiner)
+            tokens.insert(0, determiner_of(noun, phrase.determiner, phrase.determiner, lemma))
         return tokens
 
 

@@ -301,7 +301,7 @@ class _Clause(Clause):
         elif role == "subject" and not determiner:  # only here mass nouns have an article
             determiner = "the"
             roles = ""
-        if self.wh_role == f"{role}.count":
+        if self.counts(role):
             form = "cuántos" if word.gender == "m" else "cuántas"
             tokens.insert(0, Token(form, "DET", "question", "det", noun, "cuánto"))
         elif determiner:

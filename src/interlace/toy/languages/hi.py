@@ -396,7 +396,7 @@ class _Clause(Clause):
         determiner = phrase.determiner
         if role == "object" and self.scene.negated and determiner == "a":
             determiner = "no"
-        if self.wh_role == f"{role}.count":
+        if self.counts(role):
             form = "कितनी" if word.feminine else "कितने"
             tokens.insert(0, Token(form, "DET", "question", "det", noun, "कितना"))
         elif determiner in ("a", *NUMERALS):
