@@ -83,7 +83,6 @@ def test_shares_of_mask_random_and_kept():
     rows = [[10 + (i % 30) for i in range(200)]] * 200
     _, masked = apply(Masking(), rows)
     shown = masked.ids[masked.rows, masked.columns]
-    assert len(shown) / 40_000 == pytest.approx(0.15, abs=0.01)
     assert (shown == VOCAB.mask).mean() == pytest.approx(0.8, abs=0.02)
     kept_by_chance = 0.1 / len(VOCAB.regular_ids)
     assert (shown == masked.labels).mean() == pytest.approx(0.1 + kept_by_chance, abs=0.02)

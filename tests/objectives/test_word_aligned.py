@@ -127,13 +127,8 @@ def test_links_of_truncated_words_are_ignored():
     assert linked(make(WordAligned(max_length=8), pairs)) == [(4, 22), (5, 20)]
 
 
-def test_initial_encoder_is_neither_trained_nor_exported(backbone, tmp_path):
-    learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
-    heads = [
-        parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")
-    ]
-    assert heads
-    assert not any(parameter.requires_grad for parameter in heads)
+def test_initial_encoder_is_not_exported(backbone, tmp_path):
+    TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
     before = set(backbone.model.state_dict())
     backbone.save_pretrained(tmp_path / "model", VOCAB)
     assert set(type(backbone.model).from_pretrained(tmp_path / "model").state_dict()) == before

@@ -295,10 +295,12 @@ def token_texts(vocab: Vocab, ids: Any) -> list[str]:
 
 def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, int]:
     """Return the number of tokens in each language; special tokens count for their side."""
-    if len(set(languages)) == 1:
-        return {languages[0]: layout.tokens}
+    source = languages[0]
+    target = languages[-1]
+    if source == target:
+        return {source: layout.tokens}
     target_tokens = int((layout.sides == 1).sum())  # the side of padding is 0
-    return {languages[0]: layout.tokens - target_tokens, languages[1]: target_tokens}
+    return {source: layout.tokens - target_tokens, target: target_tokens}
 
 
 def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:

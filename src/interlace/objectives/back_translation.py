@@ -111,9 +111,8 @@ class BackTranslation(Seq2SeqObjective):
             "banned_ids": prepared.banned_ids,
         }
         if prepared.language_ids:
-            batch.extra["target_language"] = np.array(
-                [prepared.traits.language_id(intermediate)], np.int64
-            )
+            language_id = prepared.traits.language_id(intermediate)
+            batch.extra["target_language"] = np.array([language_id], np.int64)
         batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
         return batch
 
@@ -129,9 +128,8 @@ class BackTranslation(Seq2SeqObjective):
             languages = batch.extra["target_language"]
             inputs[name] = languages.expand_as(inputs["input_ids"]).contiguous()
         terms = super().loss(backbone, heads, replace(batch, inputs=inputs))
-        terms[COPIED] = Term(
-            copied_share(ids, lengths, batch.inputs["input_ids"]).sum(), weight=0.0
-        )
+        shares = copied_share(ids, lengths, batch.inputs["input_ids"])
+        terms[COPIED] = Term(shares.sum(), weight=0.0)
         terms[LENGTH] = Term(lengths.sum().float(), weight=0.0)
         return terms
 
@@ -157,13 +155,11 @@ class BackTranslation(Seq2SeqObjective):
         languages = None
         if "target_language" in extra and model.decoder_language_input is not None:
             languages = extra["target_language"].expand(rows)
-        rules = TokenConstraints(
-            end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size))
-        )
+        beyond_vocab = range(size, model.vocab_size)
+        rules = TokenConstraints(end, pad, (*extra["banned_ids"].tolist(), *beyond_vocab))
         with eval_mode(model), torch.no_grad():
-            decoding = ModelState(
-                model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages
-            )
+            start = model.start(model.encode(inputs), inputs.get("attention_mask"))
+            decoding = ModelState(model, start, languages)
             first = extra["target"].expand(rows)
             translations = beam_search(decoding, first, extra["limits"], rules, width=1)
         torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
@@ -175,6 +171,9 @@ def copied_share(ids: Tensor, lengths: Tensor, source: Tensor) -> Tensor:
     import torch
 
     real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
-    in_source = (ids[:, :, None] == source[:, None, :]).sum(dim=2)  # (B, T)
-    so_far = (ids[:, :, None] == ids[:, None, :]).tril().sum(dim=2)  # the token itself included
-    return ((so_far <= in_source) & real).sum(dim=1) / lengths.clamp(min=1)
+    is_in_source = ids[:, :, None] == source[:, None, :]  # (B, T, L)
+    is_same = ids[:, :, None] == ids[:, None, :]  # (B, T, T)
+    in_source = is_in_source.sum(dim=2)
+    so_far = is_same.tril().sum(dim=2)  # the token itself included
+    is_copied = (so_far <= in_source) & real
+    return is_copied.sum(dim=1) / lengths.clamp(min=1)

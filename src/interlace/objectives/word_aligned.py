@@ -76,8 +76,7 @@ class WordAligned(Objective):
         sides = (both[anchored_side], both[1 - anchored_side])
         n = len(examples)
         layout = sentence_layout(Sentences.concatenate(sides), prepared.vocab, self.max_length)
-        second_half = (np.arange(2 * n) >= n).astype(np.int8)
-        layout = replace(layout, sides=second_half[:, None] * layout.real)
+        layout.sides[n:] = layout.real[n:]
         links = require_links(examples, self.name)
         last_tokens = _last_tokens(layout, int(links.flat.max(initial=0)) + 1)
         anchored = last_tokens[links.rows(), links.flat[:, anchored_side]]
@@ -112,15 +111,15 @@ class WordAligned(Objective):
         """Return the distances of aligned words, and of anchored words to their initial vectors."""
         extra = batch.extra
         states = backbone.encode(batch.inputs).flatten(0, 1)
-        anchored = states[extra["anchored"]].float()  # (links, H)
-        aligned = states[extra["aligned"]].float()
-        terms = {self.term: Term(_distances(anchored, aligned).sum())}
+        distances = _distances(states[extra["anchored"]], states[extra["aligned"]])
+        terms = {self.term: Term(distances.sum())}
         if self.anchor_weight:
             frozen: Any = heads[ANCHOR]
             rows = len(batch.inputs["input_ids"]) // 2
             inputs = {name: array[:rows] for name, array in batch.inputs.items()}
-            initial = frozen.encode(inputs).flatten(0, 1)[extra["anchors"]].float()
-            drift = _distances(states[extra["anchors"]].float(), initial)
+            initial_states = frozen.encode(inputs).flatten(0, 1)
+            anchors = extra["anchors"]
+            drift = _distances(states[anchors], initial_states[anchors])
             terms[ANCHOR] = Term(drift.sum(), self.anchor_weight)
         return terms
 
@@ -152,8 +151,9 @@ class WordAligned(Objective):
 
 
 def _distances(vectors: Tensor, other_vectors: Tensor) -> Tensor:
-    """Return (n,) mean squared differences of (n, H) vectors."""
-    return (vectors - other_vectors).square().mean(dim=1)
+    """Return (n,) float32 mean squared differences of (n, H) vectors."""
+    differences = vectors.float() - other_vectors.float()
+    return differences.square().mean(dim=1)
 
 
 def _last_tokens(layout: Layout, min_words: int) -> IntArray:
@@ -161,8 +161,9 @@ def _last_tokens(layout: Layout, min_words: int) -> IntArray:
     max_words = max(min_words, int(layout.words.max(initial=0)) + 1)
     last_tokens = np.full((len(layout.ids), max_words), -1)
     rows, columns = np.nonzero(layout.content)
+    words = layout.words[rows, columns]
     # of several tokens of a word, the last assignment remains
-    last_tokens[rows, layout.words[rows, columns]] = rows * layout.ids.shape[1] + columns
+    last_tokens[rows, words] = rows * layout.ids.shape[1] + columns
     return last_tokens
 
 

@@ -169,8 +169,10 @@ def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, r
     states: (B, L, H). places: (E,) indices into the flattened states. to, weights: (E,). Memory grows with E, not
     with L x L.
     """
-    taken = states.flatten(0, 1)[places].float() * weights[:, None]  # (E, H)
-    return taken.new_zeros(rows, taken.shape[1]).index_add(0, to, taken)
+    gathered = states.flatten(0, 1)[places].float()  # (E, H)
+    weighted = gathered * weights[:, None]
+    sums = weighted.new_zeros(rows, weighted.shape[1])
+    return sums.index_add(0, to, weighted)
 
 
 class FrozenEncoder(nn.Module):

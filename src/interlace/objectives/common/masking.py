@@ -85,9 +85,10 @@ class Masking(Component):
         """Add the look-up tables to what the objective has prepared."""
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.special_ids] = False
-        if self.weighting == "none" or resources.frequencies is None:
-            return PreparedMasked(**vars(prepared), predictable=predictable)
-        weights = (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32)
+        frequencies = resources.frequencies
+        weights = None
+        if self.needs_frequencies and frequencies is not None:
+            weights = (1 / np.sqrt(np.maximum(frequencies, 1))).astype(np.float32)
         return PreparedMasked(**vars(prepared), predictable=predictable, weights=weights)
 
     def batch(
@@ -152,8 +153,9 @@ class Masking(Component):
         """Return (N,) the tokens that the model sees instead of `labels`: masks, random tokens or the same."""
         draw = rng.random(len(labels), dtype=np.float32)
         shown = np.where(draw < self.mask_share, vocab.mask, labels)
-        swap = (draw >= self.mask_share) & (draw < self.mask_share + self.random_share)
-        shown[swap] = vocab.regular_ids[rng.integers(len(vocab.regular_ids), size=int(swap.sum()))]
+        is_random = (draw >= self.mask_share) & (draw < self.mask_share + self.random_share)
+        numbers = rng.integers(len(vocab.regular_ids), size=int(is_random.sum()))
+        shown[is_random] = vocab.regular_ids[numbers]
         return shown
 
 

@@ -147,9 +147,11 @@ class Seq2SeqObjective(Objective):
         ids = batch.extra[DECODER_IDS]
         first = batch.extra.get(DECODER_FIRST, np.zeros(len(ids), np.int64))
         rows, columns = np.nonzero(ids != vocab.pad)
-        writes = place_texts(rows, columns + first[rows], token_texts(vocab, ids[rows, columns]))
+        texts = token_texts(vocab, ids[rows, columns])
+        writes = place_texts(rows, columns + first[rows], texts)
         rows, columns = batch.at
-        following = place_texts(rows, columns + first[rows], token_texts(vocab, batch.labels))
+        next_texts = token_texts(vocab, batch.labels)
+        following = place_texts(rows, columns + first[rows], next_texts)
         return Preview({"writes": writes, "next": following})
 
 
