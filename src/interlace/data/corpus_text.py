@@ -117,7 +117,8 @@ class CorpusText:
 
     def by_file(self) -> list[CorpusText]:
         """Return the text of each file, or pair of line-aligned files; empty if the text must be read as a whole."""
-        if isinstance(self.reader, RowSubset) or any(rule.compares_rows for rule in self.filters):
+        compares_rows = any(rule.compares_rows for rule in self.filters)
+        if compares_rows or isinstance(self.reader, RowSubset):
             return []
         files_of_text: list[tuple[Path, ...]] = [(path,) for path in self.files]
         if self.reader.by_line and len(self.languages) == 2:

@@ -135,17 +135,24 @@ def _merges(
 
     runs: runs of subwords with their counts. Each subword is a character, its sign, for the library.
     """
-    alphabet = sorted({subword for run in runs for subword in run})
+    alphabet = sorted(set(chain.from_iterable(runs)))
     sign_of = {subword: chr(_FIRST_SIGN + index) for index, subword in enumerate(alphabet)}
-    subword_of = {sign: subword for subword, sign in sign_of.items()}
-    words = ("".join(map(sign_of.__getitem__, run)) for run in runs)
-    text = (f"{word} " * count for word, count in zip(words, runs.values(), strict=True))
+
+    def words() -> Iterator[str]:
+        for run, count in runs.items():
+            word = "".join(sign_of[subword] for subword in run)
+            yield f"{word} " * count
+
+    def run_of(word: str) -> Subwords:
+        return tuple(alphabet[ord(sign) - _FIRST_SIGN] for sign in word)
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=min_count, show_progress=False)
-    tokenizer.train_from_iterator(text, trainer)
-    for left, right in json.loads(tokenizer.to_str())["model"]["merges"]:
-        yield tuple(map(subword_of.__getitem__, left)), tuple(map(subword_of.__getitem__, right))
+    tokenizer.train_from_iterator(words(), trainer)
+    state = json.loads(tokenizer.to_str())
+    for left, right in state["model"]["merges"]:
+        yield run_of(left), run_of(right)
 
 
 def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, int, Encoding]]:

@@ -93,7 +93,8 @@ def _trainable(line: str) -> str:
 
 def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
     """Return a tokenizer with one subword for each of these words; all others are unknown."""
-    ids = {name: number for number, name in enumerate(dict.fromkeys([*ROLES.values(), *words]))}
+    names = dict.fromkeys([*ROLES.values(), *words])
+    ids = {name: number for number, name in enumerate(names)}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=ROLES["unk"]))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in ROLES.values()])
