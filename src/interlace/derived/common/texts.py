@@ -65,10 +65,8 @@ def _is_permutation(places: Ints, starts: Ints) -> bool:
     """Whether the words at these places of their lines are all words; starts: as from `first_words`."""
     if len(places) != len(starts):
         return False
-    if places.min(initial=0) < 0:
-        return False
-    counts = np.bincount(places + starts, minlength=len(places))
-    return bool((counts == 1).all())
+    positions = np.sort(places + starts)
+    return np.array_equal(positions, np.arange(len(starts)))
 
 
 # ---- words of other tokenizers ----

@@ -272,9 +272,7 @@ def _column_number(path: Path, column: str | int | tuple[str, ...], names: list[
         if names and column >= len(names):
             raise DataError(f"{path}: there is no column {column}; the header names {len(names)}")
         return column
-    choices = column
-    if isinstance(choices, str):
-        choices = (choices,)
+    choices = (column,) if isinstance(column, str) else column
     for name in choices:
         if name in names:
             must_be_unique([name], names, path)
