@@ -328,20 +328,9 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval
     )
     n = min(len(a), len(b))
     if variance == 0:
-        return Interval(
-            difference,
-            difference,
-            difference,
-            n,
-        ), float(difference == 0)
-    spread = 0.0  # Satterthwaite's: the squares of the variances by their degrees of freedom
-    for part, count in zip(
-        (*run_variances, example_variance),
-        (len(a), len(b), size),
-        strict=True,
-    ):
-        spread += part**2 / max(count - 1, 1)
-    freedom = variance**2 / spread
+        return Interval(difference, difference, difference, n), float(difference == 0)
+    parts = (*run_variances, example_variance)
+    freedom = variance**2 / _spread(parts, (len(a), len(b), size))
     error = math.sqrt(variance)
     half_width = float(t.ppf(0.975, freedom)) * error
     interval = Interval(
@@ -351,6 +340,14 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval
         n,
     )
     return interval, float(2 * t.sf(abs(difference) / error, freedom))
+
+
+def _spread(variances: Sequence[float], counts: Sequence[int]) -> float:
+    """Return Satterthwaite's sum of the squares of variances, each by its degrees of freedom."""
+    spread = 0.0
+    for variance, count in zip(variances, counts, strict=True):
+        spread += variance**2 / max(count - 1, 1)
+    return spread
 
 
 def _jackknife(runs: Sequence[Examples], groups: IntArray | None, counted: BoolArray) -> Floats:

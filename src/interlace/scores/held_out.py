@@ -26,14 +26,14 @@ def _evaluation(row: Score) -> tuple[Hashable, ...]:
 
 def add_all_words(table: ScoreTable) -> ScoreTable:
     """Add the metrics over all words to runs without a dictionary, whose main metric is over all words already."""
+    metrics = {(row.task, row.metric) for row in table}
     scored = {(_evaluation(row), row.metric) for row in table}
-    metrics_over_all = {(row.task, row.metric) for row in table if row.metric.endswith(ALL_WORDS)}
-    rows: list[Score] = []
+    rows = []
     for row in table:
         rows.append(row)
         over_all = row.metric + ALL_WORDS
-        is_metric = (row.task, over_all) in metrics_over_all
-        if is_metric and (_evaluation(row), over_all) not in scored:
+        is_scored = (_evaluation(row), over_all) in scored
+        if (row.task, over_all) in metrics and not is_scored:
             rows.append(replace(row, metric=over_all, main=False))
     return ScoreTable(rows)
 
@@ -48,16 +48,19 @@ def over_all_words(table: ScoreTable) -> ScoreTable:
 def different_words(table: ScoreTable) -> list[str]:
     """Return the tasks whose main metrics are over different words, by the shares that systems held out."""
     shares = {_evaluation(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
-    tasks: dict[str, None] = {}
-    for (task, _, _), rows in table.filter(main=True).group("task", "setting", "language").items():
-        by_label: dict[str, set[float]] = {}
+    tasks = []
+    groups = table.filter(main=True).group("task", "setting", "language")
+    for (task, _, _), rows in groups.items():
+        shares_by_label: dict[str, set[float]] = {}
         for row in rows:
             # a share of 0 means that the score is over all words, as without a dictionary
             share = shares.get(_evaluation(row)) or 100.0
-            by_label.setdefault(row.label, set()).add(share)
-        if len(set(map(frozenset, by_label.values()))) > 1:
-            tasks[task] = None
-    return list(tasks)
+            shares_by_label.setdefault(row.label, set()).add(share)
+        shares_of_systems = list(shares_by_label.values())
+        are_equal = all(held_out == shares_of_systems[0] for held_out in shares_of_systems)
+        if not are_equal and task not in tasks:
+            tasks.append(task)
+    return tasks
 
 
 def comparable_metrics(table: ScoreTable, metrics: Metrics) -> dict[str, Sequence[str]]:
@@ -65,12 +68,13 @@ def comparable_metrics(table: ScoreTable, metrics: Metrics) -> dict[str, Sequenc
 
     table: as `add_all_words` returns it. metrics: by task; default: the main one.
     """
-    known = {(row.task, row.metric) for row in table}
-    comparable: dict[str, Sequence[str]] = dict(metrics)
+    comparable = dict(metrics)
     for task in different_words(table):
-        names = metrics.get(task) or table.filter(task=task, main=True).unique("metric")
-        over_all = [
-            name + ALL_WORDS if (task, name + ALL_WORDS) in known else name for name in names
-        ]
-        comparable[task] = list(dict.fromkeys(over_all))
+        rows = table.filter(task=task)
+        scored = rows.unique("metric")
+        names: dict[str, None] = {}
+        for name in metrics.get(task) or rows.filter(main=True).unique("metric"):
+            over_all = name + ALL_WORDS
+            names[over_all if over_all in scored else name] = None
+        comparable[task] = list(names)
     return comparable

@@ -8,14 +8,14 @@ subword of the answer (Devlin et al. 2019, section 4.2):
     last                                     *
 
 Only subwords of the passage compete, and of them those that spell more than a blank. A window without the answer points
-at the sequence's first token. Of all pairs of a first and a last subword at most `max_answer` long, the best are found
+at the sequence's first token. Of all pairs of a first and a last subword at most `max_answer` long, the best is found
 exactly, not among the best few firsts and lasts.
 
 Answers are compared without case, punctuation, articles and superfluous white space, by exact match and F1 over words
 (SQuAD v1.1, Rajpurkar et al. 2016). SQuAD's rules are English in all languages. MLQA's know the punctuation of all
 scripts and the articles of its languages, and treat every Chinese character as a word.
 
-Legend: B windows, L longest sequence, A longest answer, K best spans of each window; q questions.
+Legend: B windows, L longest sequence, A longest answer; q questions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 MAX_ANSWER = 30  # tokens of a predicted answer (Devlin et al.'s code)
-SPANS_PER_WINDOW = 20  # the best; more than one, since some may spell nothing
 
 AnswerRules = Literal["mlqa", "squad"]
 SPAN = np.dtype([("start", np.int32), ("end", np.int32), ("score", np.float32)])
@@ -277,7 +276,7 @@ class SpanExtractor(SpanSettings, TaskHead):
         return {self.term: Term((first_loss + last_loss) / 2)}
 
     def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> AnyArray:
-        """Return the (B, K) best spans of each window by the sum of both logits, the best first."""
+        """Return the (B,) best span of each window by the sum of both logits."""
         import torch
 
         with torch.inference_mode():
@@ -285,18 +284,15 @@ class SpanExtractor(SpanSettings, TaskHead):
             padded = torch.nn.functional.pad(last, (0, MAX_ANSWER - 1), value=-torch.inf)
             last_by_length = padded.unfold(1, MAX_ANSWER, 1)  # (B, L, A)
             both = first[:, :, None] + last_by_length
-            count = min(SPANS_PER_WINDOW, both[0].numel())
-            scores, cells = both.flatten(1).topk(count)
+            scores, cells = both.flatten(1).max(dim=1)
         start_columns = (cells // MAX_ANSWER).cpu().numpy()
         further_subwords = (cells % MAX_ANSWER).cpu().numpy()
         spans = self.empty_predictions(len(cells))
-        filled = spans[:, : cells.shape[1]]  # a view
-        filled["score"] = scores.cpu().numpy()
-        filled["start"] = start_columns - batch.extra["begins"].cpu().numpy()[:, None]
-        filled["end"] = filled["start"] + further_subwords
-        is_empty = np.isneginf(spans["score"])
-        spans["start"][is_empty] = -1
-        spans["end"][is_empty] = -1
+        spans["score"] = scores.cpu().numpy()
+        is_filled = ~np.isneginf(spans["score"])
+        starts = start_columns - batch.extra["begins"].cpu().numpy()
+        spans["start"][is_filled] = starts[is_filled]
+        spans["end"][is_filled] = (starts + further_subwords)[is_filled]
         return spans
 
     def _span_logits(
@@ -317,8 +313,8 @@ class SpanExtractor(SpanSettings, TaskHead):
         return [sequences.spans[:, side] + 1 for side in (0, 1)]
 
     def empty_predictions(self, count: int) -> AnyArray:
-        """Return (count, K) empty spans."""
-        return _empty_spans((count, SPANS_PER_WINDOW))
+        """Return `count` empty spans."""
+        return np.full(count, np.array((-1, -1, -np.inf), SPAN))
 
     def gold(self, examples: Questions) -> AnyArray:
         """Return `gold_spans`."""
@@ -330,12 +326,12 @@ class SpanExtractor(SpanSettings, TaskHead):
         sequences: Windows,
         predictions: AnyArray,
     ) -> AnyArray:
-        """Return the (q,) best answer of each question from all its windows.
+        """Return the (q,) best answer of each question, that of the best of its windows.
 
         Spans without a character are left out. Of equally good ones the first in the passage is taken.
         """
-        window, rank = np.nonzero(predictions["start"] >= 0)
-        spans = predictions[window, rank]  # (m,)
+        window = np.flatnonzero(predictions["start"] >= 0)
+        spans = predictions[window]  # (m,)
         questions = sequences.owners[window]
         subwords = np.stack([spans["start"], spans["end"]], axis=1)
         subwords += sequences.firsts[window][:, None]
@@ -345,15 +341,11 @@ class SpanExtractor(SpanSettings, TaskHead):
         order = order[start[order] < end[order]]
         answered, first = np.unique(questions[order], return_index=True)
         best = order[first]
-        answers = _empty_spans(len(examples))
+        answers = self.empty_predictions(len(examples))
         answers["start"][answered] = start[best]
         answers["end"][answered] = end[best]
         answers["score"][answered] = spans["score"][best]
         return answers
-
-
-def _empty_spans(shape: int | tuple[int, int]) -> AnyArray:
-    return np.full(shape, np.array((-1, -1, -np.inf), SPAN))
 
 
 def gold_spans(questions: Questions) -> AnyArray:

@@ -6,7 +6,7 @@ By cosine and CSLS as in Conneau et al. 2018 (section 3.2), with the mean cosine
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -157,11 +157,8 @@ class WordTranslation(DictionaryTask):
         distances = np.linalg.norm(source_vectors - target_vectors, axis=1)
 
         def metrics_of(kept: BoolArray) -> dict[str, float]:
-            metrics: dict[str, float] = {}
-            for similarity, all_ranks in (("csls", csls_ranks), ("cosine", cosine_ranks)):
-                for limit in (1, 5, 10):
-                    is_near = all_ranks[kept] <= limit
-                    metrics[f"p@{limit} {similarity}"] = 100 * float(is_near.mean())
+            metrics = _precisions("csls", csls_ranks[kept])
+            metrics |= _precisions("cosine", cosine_ranks[kept])
             kept_entries = kept[words]
             metrics["mean cosine"] = float(cosines[kept_entries].mean())
             metrics["mean distance"] = float(distances[kept_entries].mean())
@@ -170,12 +167,9 @@ class WordTranslation(DictionaryTask):
         groups = examples.trained.groups(entries.spelled, words, entries.shared)
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", metrics_of)
 
-        number_of_word = {
-            word: number for number, word in enumerate(dict.fromkeys(examples.words.source))
-        }
-        numbers = np.array([number_of_word[word] for word in examples.words.source], np.int64)
+        numbers = _word_numbers(examples.words.source)
         covered = np.unique(numbers[entries.numbers])
-        metrics["coverage"] = 100 * len(covered) / len(number_of_word)
+        metrics["coverage"] = 100 * len(covered) / len(np.unique(numbers))
         identity = examples.trained.identity(examples.words, examples.shared)
         outcomes = groups.outcomes(numbers, entries.first_numbers, csls_ranks == 1, identity)
         return Scores(
@@ -277,3 +271,18 @@ class _EntriesWithVectors:
         equal = (self.source.vectors[word_rows] == self.target.vectors[same_spelling]).all(axis=1)
         is_own = np.isin(same_spelling, candidates) & equal
         return Ragged.from_lengths(np.searchsorted(candidates, same_spelling[is_own]), is_own)
+
+
+def _precisions(similarity: str, ranks: IntArray) -> dict[str, float]:
+    """Return the percentage of words whose translation is among the nearest 1, 5 and 10."""
+    precisions = {}
+    for limit in (1, 5, 10):
+        is_near = ranks <= limit
+        precisions[f"p@{limit} {similarity}"] = 100 * float(is_near.mean())
+    return precisions
+
+
+def _word_numbers(words: Sequence[str]) -> IntArray:
+    """(n,) a number for each distinct word, in order of appearance."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int64)
