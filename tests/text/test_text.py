@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 
@@ -35,5 +35,3 @@ def test_lines_that_cannot_be_text_are_refused():
         Text.of(["one", "two\nthree"])
     with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
         TextPairs.of(["a"], ["x", "y"])
-    with pytest.raises(SettingsError, match=r"no word tokenizer 'blank'; there are: .*whitespace"):
-        Text.of(["a"], word_tokenizer="blank")
