@@ -56,6 +56,8 @@ def test_lexicon_phrases_and_projection(aligned):
         DataError, match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'"
     ):
         il.project([["DET"]] * 24, aligned)
+    with pytest.raises(SettingsError, match="found the string 'DET NOUN'"):
+        il.project(["DET NOUN"] * 24, aligned)
     links = sum(map(len, aligned))
     assert repr(aligned) == f"<{links} links of <24 pairs, en-de, words by whitespace>>"
 

@@ -71,10 +71,12 @@ def test_encodes_sentences(run, pairs):
     np.testing.assert_allclose(vectors[3:4], il.encode(run.path / "model", lines[3:4]), atol=1e-5)
     plain = il.encode(run, lines, layer=0, normalize=False)
     assert np.linalg.norm(plain, axis=1) != pytest.approx(1)
-    with pytest.raises(SettingsError, match="found a string"):
+    with pytest.raises(SettingsError, match="found 'a sentence'"):
         il.encode(run, "a sentence")
-    with pytest.raises(SettingsError, match="layer = 99"):
+    with pytest.raises(SettingsError, match=r"^layer = 99"):
         il.encode(run, lines, layer=99)
+    with pytest.raises(SettingsError, match=r"expected a list of strings, found \[\]"):
+        il.encode(run, [])
 
 
 def test_evaluates_and_reports(run, pairs, tmp_path):

@@ -20,6 +20,13 @@ def test_missing_files_are_empty_parts(tmp_path):
     assert run.words is None
 
 
+def test_a_finished_run_without_its_recipe_is_damaged(make_run):
+    folder = make_run("mlm", gain=0.0)
+    (folder / "recipe.json").unlink()
+    with pytest.raises(DataError, match=r"recipe\.json: missing, .*; restore it"):
+        read_runs([folder])
+
+
 @pytest.mark.parametrize(
     ("part", "content", "message"),
     [

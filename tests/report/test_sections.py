@@ -53,7 +53,7 @@ def test_scores_are_drawn_and_in_tables(tmp_path):
     section = scores(read_runs(folders))
     assert "a: 52.0 (50.0 to 54.0), b: 60.5 (60.0 to 61.0)" in section.figures[0].label
     assert "English *" in text_of(section)
-    assert rows_of(section)["a"] == ["1", "90.0", "52.050.0–54.0"]
+    assert rows_of(section)["a"] == ["1", "90.0", "52.0 50.0–54.0"]
     assert title_of(read_runs(folders)[0].scores) == "Zero-shot transfer from English"
     assert scores(read_runs([bare_run(tmp_path / "c", "c", [])])) is None
     assert title_of(ScoreTable()) == "Cross-lingual language models"
@@ -75,7 +75,7 @@ def test_single_runs_are_compared_over_paired_examples(tmp_path):
     section = scores(read_runs([before, after]))
     n, difference = rows_of(section)["after \N{MINUS SIGN} before, over examples"]
     assert n == "1,000"
-    assert re.match(r"\+10\.0\+8\.\d to \+1\d\.\d, p < 0\.001", difference)
+    assert re.match(r"\+10\.0 \+8\.\d to \+1\d\.\d, p < 0\.001", difference)
     again = bare_run(tmp_path / "again", "after", [score("de", 61.0)], seed=2)
     body = scores(read_runs([before, after, again])).body
     assert "over examples" not in body, "two runs are no single model"
@@ -119,8 +119,11 @@ def test_cautions_name_unfinished_and_single_runs(make_run, caplog):
     (folders[0] / "run.json").unlink()
     assert cautions(read_runs(folders)) == ["Training not finished: a-1."]
     assert "a-1: training is not finished" in caplog.text
-    notes = cautions(read_runs([*folders, make_run("b", gain=1.0)]))
-    assert notes[1].startswith("Single pre-training run: b;")
+    b = make_run("b", gain=1.0)
+    (b / "metrics.jsonl").write_text('{"kind": "step", "step": 7, "objective": "mlm"}\n')
+    notes = cautions(read_runs([*folders, b]))
+    assert notes[1] == "Records of training are lost: b, after step 7 of 1,200."
+    assert notes[2].startswith("Single pre-training run: b;")
 
 
 # ---- training ----

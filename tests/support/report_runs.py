@@ -94,7 +94,7 @@ def write_run(folder: Path, name: str, *, gain: float, seed: int = 1, tlm: bool 
     shares = {f"mlm/{language}": 1 / 3 for language in LANGUAGES}
     facts = {
         "interlace": "0.1.0", "device": "cpu", "parameters": 1_384_112, "finished": "2025-11-21T05:45:02+00:00",
-        "seconds": {"training": 128.8, "evaluation": 41.7}, "tokens": 4_915_200, "shares": shares,
+        "steps": 1200, "seconds": {"training": 128.8, "evaluation": 41.7}, "tokens": 4_915_200, "shares": shares,
     }  # fmt: skip
     parts = {
         "recipe": _recipe(name, seed, tlm),

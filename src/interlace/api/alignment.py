@@ -298,6 +298,9 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     >>> project([["DET", "NOUN"]] * 18, align(pairs, "diagonal"))[0]
     ['DET', 'NOUN']
     """
+    for row in (labels, *labels):
+        if isinstance(row, str):
+            raise SettingsError(f"labels: expected a list for each pair, found the string {row!r}")
     links = aligned.alignments.links
     confidence = aligned.alignments.confidence
     types = aligned.pairs.types

@@ -207,28 +207,28 @@ def encode(
     from interlace.core.neighbors import unit
     from interlace.data.vocab import Vocab
     from interlace.models.build import load
+    from interlace.models.settings import layer_number
     from interlace.tasks import TASKS
     from interlace.tasks.common.files import encode as encode_texts
     from interlace.tasks.common.vectors import layer_vectors
     from interlace.text import Text
 
-    if isinstance(sentences, str):
-        raise SettingsError("sentences: expected a list of strings, found a string")
+    if isinstance(sentences, str) or not len(sentences):
+        raise SettingsError(f"sentences: expected a list of strings, found {sentences!r:.80}")
     if isinstance(model, FinishedRun):
         path = model.path
     else:
         path = Path(model)
     folder = str(path / "model" if (path / "model" / "config.json").is_file() else model)
     vocab = Vocab.load(folder)
-    task = TASKS.get("retrieval")(layer=layer)
     backbone = load(folder, vocab).encoder
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
-    number = task.layer_of(int(backbone.model.config.num_hidden_layers))
+    number = layer_number("layer", layer, int(backbone.model.config.num_hidden_layers))
     vectors: FloatArray = layer_vectors(
         backbone,
         vocab,
         encoded,
         number,
-        task.limits,
+        TASKS.get("retrieval")().limits,
     )
     return unit(vectors) if normalize else vectors

@@ -17,7 +17,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from interlace.core.errors import DataError, InterlaceError, LockedError, did_you_mean
+from interlace.core.errors import DataError, InterlaceError, LockedError, did_you_mean, nearest
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,11 @@ def must_not_be_special(path: Path, what: str = "file") -> None:
 
 def _is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def nearest_folder(folder: Path) -> str:
+    """Return a hint at a folder beside a missing one that has a similar name; empty if none has."""
+    return nearest(folder.name, [path.name for path in folder.parent.glob("*/")])
 
 
 def must_hold_files(folder: Path, pattern: str = "*") -> Path:

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from interlace.core.errors import DataError, InterlaceError, MissingDependencyError, nearest
-from interlace.core.files import must_exist, must_not_be_special, user_path
+from interlace.core.errors import DataError, InterlaceError, MissingDependencyError
+from interlace.core.files import must_exist, must_not_be_special, nearest_folder, user_path
 from interlace.core.json_files import check_folder, check_size, read_json
 from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
@@ -104,9 +104,7 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     from interlace.core.hub import failure, hub_or_cache
 
     root = Path(path.parts[0]) if path.parts else path
-    folders = [folder.name for folder in Path().iterdir() if folder.is_dir()]
-    hint = "" if root.exists() else nearest(root.name, folders)
-    missing = f"{name!r}: no such folder{hint}"
+    hint = "" if root.exists() else nearest_folder(root)
     try:
         with hub_or_cache():
             folder = huggingface_hub.snapshot_download(
@@ -114,13 +112,14 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
             )
     except errors.RepositoryNotFoundError as error:  # also for one that its authors grant access to
         raise DataError(
-            f"{missing}, and the Hugging Face hub refuses it: no such repository, or a private or gated one: get "
-            f"access on its page, then run `hf auth login`"
+            f"{name!r}: no such folder, and the Hugging Face hub refuses it: no such repository, or a private or gated "
+            f"one: get access on its page, then run `hf auth login`{hint}"
         ) from error
     except (errors.HfHubHTTPError, OSError, ValueError) as error:
         raise DataError(
-            f"{missing}, not in the cache (HF_HOME), and {failure(error)}. Where there is a network, run "
-            f"`hf download {name} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER instead"
+            f"{name!r}: no such folder, not in the cache (HF_HOME), and {failure(error)}. Where there is a network, "
+            f"run `hf download {name} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER "
+            f"instead{hint}"
         ) from error
     return Path(folder)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from interlace.core.data_root import DataRoot, Root
 from interlace.core.errors import DataError
-from interlace.core.files import user_path
+from interlace.core.files import nearest_folder, user_path
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, plugin_hash
 from interlace.experiments.recipe import Recipe
@@ -87,7 +87,7 @@ def original_root(recipe: Recipe) -> Path:
     if not path or not folder.is_dir():
         raise DataError(
             f"data_root {recipe.data_root!r}: {path!r} is not a folder; set it, or the environment variable that it "
-            "names"
+            f"names{nearest_folder(folder)}"
         )
     return folder
 

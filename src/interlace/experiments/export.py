@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.files import atomic_folder, must_be_replaceable, nearest_folder
 from interlace.core.finite import check_finite_weights
 from interlace.core.outputs import copy_files, regular_files
 from interlace.experiments.run import Run
@@ -24,7 +24,7 @@ def export_model(run: Path, into: Path) -> Path:
     )
     recipe = Run(run).finished_recipe()
     if recipe is None:
-        what = "not a run" if run.exists() else "no such folder"
+        what = "not a run" if run.exists() else f"no such folder{nearest_folder(run)}"
         raise DataError(f"{run}: {what}; expected the folder of a finished run")
     if recipe.embeddings:
         raise SettingsError(f"{run}: holds word vectors, not a model")

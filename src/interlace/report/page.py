@@ -145,6 +145,14 @@ def cautions(runs: Sequence[ReportedRun]) -> list[str]:
         log.warning("%s: training is not finished; its figures are preliminary", name)
     if unfinished:
         notes.append(f"Training not finished: {', '.join(unfinished)}.")
+    for run in runs:
+        last_step = run.steps[-1].step if run.steps else 0
+        steps = run.facts.get("steps", 0)
+        if last_step < steps:
+            notes.append(
+                f"Records of training are lost: {run.folder.name}, after step {last_step:,} of {steps:,}."
+            )
+            log.warning("%s", notes[-1])
     run_counts = Counter(run.label for run in runs)
     single = [label for label, run_count in run_counts.items() if run_count == 1]
     if single:

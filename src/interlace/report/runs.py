@@ -15,12 +15,14 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.files import must_not_be_special
+from interlace.core.files import must_not_be_special, nearest_folder
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.core.ragged import FloatArray
 from interlace.scores import Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
 from interlace.training import predictions, run_folder
+
+_REMEDY = "restore it from a copy, or leave this run out"
 
 
 @json_record
@@ -211,16 +213,20 @@ def outcomes_path(row: Score, root: Path = Path()) -> Path:
 
 def _read_run(folder: Path) -> ReportedRun:
     _check_folder(folder)
-    recipe: dict[str, Any] = read_json(folder / run_folder.RECIPE, _Recipe, None) or {}
-    evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, None) or {}
+    recipe_path = folder / run_folder.RECIPE
+    recipe: dict[str, Any] = read_json(recipe_path, _Recipe, {}, remedy=_REMEDY)
+    facts = run_folder.read_run(folder)
+    if facts.get("finished") and not recipe_path.exists():
+        raise DataError(f"{recipe_path}: missing, although the run is finished; {_REMEDY}")
+    evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, {})
     if recipe and "evaluate" in evaluation:  # what the scores were computed with
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
     run = ReportedRun(
         folder=folder,
         recipe=recipe,
-        facts=run_folder.read_run(folder),
+        facts=facts,
         label=recipe.get("name") or folder.resolve().name,
-        samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
+        samples=read_json(folder / run_folder.SAMPLES, list[Sample], []),
         scores=table_of_entries(
             run_folder.read_scores(folder),
             str(folder / run_folder.SCORES),
@@ -244,8 +250,7 @@ def _check_folder(folder: Path) -> None:
     """Raise a DataError if a folder is no run folder; it names the nearest, or where a study's runs are."""
     if not folder.is_dir():
         must_not_be_special(folder, "run folder")
-        siblings = [path.name for path in folder.parent.glob("*/")]
-        raise DataError(f"{folder}: no such run folder{did_you_mean(folder.name, siblings)}")
+        raise DataError(f"{folder}: no such run folder{nearest_folder(folder)}")
     if any((folder / name).is_file() for name in (run_folder.RECIPE, run_folder.SCORES)):
         return
     if (folder / "study.json").is_file():
