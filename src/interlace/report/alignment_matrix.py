@@ -45,15 +45,12 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     ends = [right, *(21 + svg.text_width(key, _TYPE_SIZE) + _GAP for key in keys)]
     for column, width in enumerate(target_widths):  # sloping words go beyond the matrix
         ends.append(left + _CELL * (column + 0.5) + width * cos(_SLOPE) + _TYPE_SIZE)
-    links = []
-    for (i, j), confidence in zip(matrix.links, matrix.confidence, strict=True):
-        links.append((i, j, confidence))
     body = render(
         "matrix",
         matrix=matrix,
         source=source,
         target=target,
-        links=links,
+        links=list(zip(matrix.links, matrix.confidence, strict=True)),
         keys=keys,
         cell=_CELL,
         gap=_GAP,

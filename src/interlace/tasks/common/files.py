@@ -189,14 +189,19 @@ def find_parts(
 
 
 def _existing_path(pattern: str, query: FileQuery, language: str) -> Path:
-    """Fill in a pattern with each of the three-letter codes of its languages, and return the first file."""
-    names = {**query.placeholders, "language": language}
-    codes = {name: three_letters(name) for name in (language, query.source, query.language)}
+    """Return the first file that a pattern names; a data set of the hub is not looked for.
+
+    Placeholders such as `language3` stand for each of the three-letter codes that data sets use for the language.
+    """
+    languages = {**query.placeholders, "language": language}
+    codes = {code: three_letters(code) for code in (language, query.source, query.language)}
     paths = []
-    for choice in product(*codes.values()):
-        code_of = dict(zip(codes, choice, strict=True))
-        three_letter = {name: code_of[names[two]] for name, two in THREE_LETTER.items()}
-        name = pattern.format(**names, **three_letter)
+    for three_letter_codes in product(*codes.values()):
+        code_of = dict(zip(codes, three_letter_codes, strict=True))
+        filled_in = dict(languages)
+        for placeholder, of_two_letters in THREE_LETTER.items():
+            filled_in[placeholder] = code_of[languages[of_two_letters]]
+        name = pattern.format(**filled_in)
         if is_hub(name):
             return Path(str(HubAddress.parse(name).under(query.root)))
         paths.append(query.root / name)
