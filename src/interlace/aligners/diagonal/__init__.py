@@ -91,8 +91,8 @@ class Diagonal(Aligner):
         from interlace.aligners.diagonal.cooccurrence import Cooccurrence
         from interlace.aligners.diagonal.kernels import DiagonalModel
 
-        size = len(source_types)
-        degrees = checked_array(arrays, "degrees", np.int32, (size,), self.name, low=0)
+        source_count = len(source_types)
+        degrees = checked_array(arrays, "degrees", np.int32, (source_count,), self.name, low=0)
         entry_count = int(degrees.sum(dtype=np.int64))
         highest = len(target_types) - 1
         targets = checked_array(
@@ -102,16 +102,16 @@ class Diagonal(Aligner):
         sizes = {
             "forward": entry_count,
             "backward": entry_count,
-            "source_null": len(source_types),
+            "source_null": source_count,
             "target_null": len(target_types),
         }
         thetas = {
             name: checked_array(arrays, name, np.float32, (size,), self.name)
             for name, size in sizes.items()
         }
-        sources = np.repeat(np.arange(size, dtype=np.int32), degrees)
+        sources = np.repeat(np.arange(source_count, dtype=np.int32), degrees)
         entries = np.stack([sources, targets], axis=1)
-        table = Cooccurrence.of([entries], size)
+        table = Cooccurrence.of([entries], source_count)
         slots = table.find(entries)
         table.slots["forward"][slots] = thetas["forward"]
         table.slots["backward"][slots] = thetas["backward"]
@@ -150,7 +150,7 @@ class FittedDiagonal(FittedAligner):
         from interlace.aligners.diagonal import kernels
         from interlace.aligners.diagonal.training import by_parts
 
-        rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
+        rows = kernels.Rows.of(source, target)
         decisions = kernels.Decisions.empty(len(source.values), len(target.values))
 
         def decide(first: int, last: int) -> None:
@@ -173,14 +173,16 @@ class FittedDiagonal(FittedAligner):
         return Alignments(links, confidence)
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Return the (scaled) probabilities of type pairs, sorted, in rows by source type, and of the null words."""
+        """Return the (scaled) probabilities of type pairs, sorted, in rows by source type, and of the null words.
+
+        And the tensions: how strongly links favor the diagonal, forward and backward.
+        """
         from interlace.aligners.diagonal.cooccurrence import entries_of
 
         entries, slots = entries_of(self.model.starts, self.model.targets)
+        degrees = np.bincount(entries[:, 0], minlength=len(self._vocabularies.source))
         return {
-            "degrees": np.bincount(entries[:, 0], minlength=len(self._vocabularies.source)).astype(
-                np.int32
-            ),
+            "degrees": degrees.astype(np.int32),
             "targets": entries[:, 1],
             "forward": self.model.forward[slots],
             "backward": self.model.backward[slots],

@@ -77,10 +77,10 @@ class Cooccurrence:
             rows = (source.values, source.offsets, target.values, target.offsets)
             jobs = [pool.submit(_collect, *rows, number, keys) for number, keys in enumerate(sets)]
             sets = [job.result() for job in jobs]
-        keys = [keys[keys != EMPTY] for keys in sets]
-        pairs = [
-            np.stack([part >> 32, part & 0xFFFFFFFF], axis=1).astype(np.int32) for part in keys
-        ]
+        pairs = []
+        for keys in sets:
+            used = keys[keys != EMPTY]
+            pairs.append(np.stack([used >> 32, used & 0xFFFFFFFF], axis=1).astype(np.int32))
         return cls.of(pairs, source_types)
 
     @property
@@ -105,10 +105,10 @@ class Cooccurrence:
 def entries_of(starts: IntArray, targets: Types) -> tuple[Types, IntArray]:
     """Return (m, 2) all pairs of a table, sorted, and (m,) their slots."""
     slots = np.flatnonzero(targets >= 0)
-    sources = (np.searchsorted(starts, slots, side="right") - 1).astype(np.int32)
-    order = np.lexsort((targets[slots], sources))
-    slots = slots[order]
-    return np.stack([sources[order], targets[slots]], axis=1), slots
+    sources = np.searchsorted(starts, slots, side="right") - 1
+    entries = np.stack([sources.astype(np.int32), targets[slots]], axis=1)
+    order = np.lexsort((entries[:, 1], entries[:, 0]))
+    return entries[order], slots[order]
 
 
 # ---- kernels ----
@@ -159,15 +159,17 @@ def _collect(
     for row in range(len(source_offsets) - 1):
         target_words = target_offsets[row + 1] - target_offsets[row]
         for i in range(source_offsets[row], source_offsets[row + 1]):
-            if source[i] & (_SETS - 1) != number:
+            source_type = source[i]
+            if source_type & (_SETS - 1) != number:
                 continue
             while used + target_words > _MAX_LOAD * len(keys):
                 keys = _enlarged(keys)
-            high = np.int64(source[i]) << 32
+            high = np.int64(source_type) << 32
             for j in range(target_offsets[row], target_offsets[row + 1]):
-                position = _position(keys, high | target[j])
+                key = high | target[j]
+                position = _position(keys, key)
                 if keys[position] == EMPTY:
-                    keys[position] = high | target[j]
+                    keys[position] = key
                     used += 1
     return keys
 
@@ -177,7 +179,8 @@ def _enlarged(keys: Slots) -> Slots:
     larger = np.full(2 * len(keys), EMPTY, np.int64)
     for key in keys:
         if key != EMPTY:
-            larger[_position(larger, key)] = key
+            position = _position(larger, key)
+            larger[position] = key
     return larger
 
 
@@ -205,14 +208,18 @@ def slot_from(slot: int, low: int, high: int, targets: Types, target: int) -> in
 @njit(cache=True, nogil=True)
 def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int:
     """Return the slot of a type pair, or the empty slot for it."""
-    low, high = starts[source], starts[source + 1]
-    return slot_from(first_slot(low, high, target), low, high, targets, target)
+    low = starts[source]
+    high = starts[source + 1]
+    slot = first_slot(low, high, target)
+    return slot_from(slot, low, high, targets, target)
 
 
 @njit(cache=True, nogil=True)
 def _find(starts: Slots, targets: Types, pairs: Types, slots: Slots) -> None:
     """Fill in the slot of each (source type, target type), which it occupies from now on."""
-    for pair in range(len(pairs)):
-        slot = place_in_row(starts, targets, pairs[pair, 0], pairs[pair, 1])
-        targets[slot] = pairs[pair, 1]
-        slots[pair] = slot
+    for number in range(len(pairs)):
+        source = pairs[number, 0]
+        target = pairs[number, 1]
+        slot = place_in_row(starts, targets, source, target)
+        targets[slot] = target
+        slots[number] = slot

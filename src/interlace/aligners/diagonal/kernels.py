@@ -26,7 +26,7 @@ from interlace.aligners.diagonal.cooccurrence import (
     place_in_row,
     slot_from,
 )
-from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray
+from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray, Ragged
 
 Types = Int32Array
 Thetas = FloatArray
@@ -53,6 +53,11 @@ class Rows(NamedTuple):
     target: Types
     target_offsets: Counts
 
+    @classmethod
+    def of(cls, source: Ragged, target: Ragged) -> Rows:
+        """Return both sides of pairs."""
+        return cls(source.values, source.offsets, target.values, target.offsets)
+
 
 class DiagonalModel(NamedTuple):
     """Probabilities, times SCALE.
@@ -78,10 +83,9 @@ class DiagonalModel(NamedTuple):
         cls, table: Cooccurrence, nulls: tuple[Thetas, ...], tensions: Floats, null: float
     ) -> DiagonalModel:
         """Return views of a table; nulls: of source and target; null: the probability of the null word."""
-        slots = (table.slots["target"], table.slots["forward"], table.slots["backward"])
-        return cls(
-            table.starts, *slots, nulls[0], nulls[1], tensions, np.array([null / (1 - null)])
-        )
+        slots = (table.targets, table.slots["forward"], table.slots["backward"])
+        odds = np.array([null / (1 - null)])
+        return cls(table.starts, *slots, *nulls, tensions, odds)
 
 
 class ExpectedCounts(NamedTuple):
@@ -137,12 +141,15 @@ class Sums(NamedTuple):
 def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
+        tension = tensions[way]
         for i in range(m):
-            curves.source_rise[way, i] = math.exp(tensions[way] * (i + 1) / m)
-            curves.source_fall[way, i] = 1.0 / curves.source_rise[way, i]
+            rise = math.exp(tension * (i + 1) / m)
+            curves.source_rise[way, i] = rise
+            curves.source_fall[way, i] = 1.0 / rise
         for j in range(n):
-            curves.target_rise[way, j] = math.exp(tensions[way] * (j + 1) / n)
-            curves.target_fall[way, j] = 1.0 / curves.target_rise[way, j]
+            rise = math.exp(tension * (j + 1) / n)
+            curves.target_rise[way, j] = rise
+            curves.target_fall[way, j] = 1.0 / rise
 
 
 @njit(cache=True, nogil=True)
@@ -166,14 +173,13 @@ def expect(
     """
     curves, cells, sums = _buffers(rows, first, last)
     totals = np.zeros(2, np.int64)
+    odds = model.odds[0]
     for row in range(first, last):
         source = rows.source[rows.source_offsets[row] : rows.source_offsets[row + 1]]
         target = rows.target[rows.target_offsets[row] : rows.target_offsets[row + 1]]
-        fill_curves(curves, len(source), len(target), model.tensions)
-        _look_up(source, target, model, cells)
-        _weigh(len(source), len(target), model, curves, cells, sums)
-        _invert(target, model.odds[0], model.target_null, sums.target_weights, sums.target_sizes)
-        _invert(source, model.odds[0], model.source_null, sums.source_weights, sums.source_sizes)
+        _weigh(source, target, model, curves, cells, sums)
+        _invert(target, odds, model.target_null, sums.target_weights, sums.target_sizes)
+        _invert(source, odds, model.source_null, sums.source_weights, sums.source_sizes)
         _count_links(len(source), len(target), cells, sums, counts.links, totals)
         _count_null(target, sums.target_sizes, counts.target_null)
         _count_null(source, sums.source_sizes, counts.source_null)
@@ -183,15 +189,11 @@ def expect(
 @njit(cache=True, nogil=True)
 def _buffers(rows: Rows, first: int, last: int) -> tuple[Curves, Cells, Sums]:
     """Return memory for the largest of the pairs first to last."""
-    m = 0
-    n = 0
-    most = 0  # cells
-    for row in range(first, last):
-        source_words = rows.source_offsets[row + 1] - rows.source_offsets[row]
-        target_words = rows.target_offsets[row + 1] - rows.target_offsets[row]
-        m = max(m, source_words)
-        n = max(n, target_words)
-        most = max(most, source_words * target_words)
+    source_words = np.diff(rows.source_offsets[first : last + 1])
+    target_words = np.diff(rows.target_offsets[first : last + 1])
+    m = source_words.max()
+    n = target_words.max()
+    most = (source_words * target_words).max()  # cells
     slots = np.empty(most, np.int64)
     met = np.empty(most, np.int32)
     return (
@@ -209,27 +211,40 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
     """
     n = len(target)
     for i in range(len(source)):
-        low, high = model.starts[source[i]], model.starts[source[i] + 1]
-        for j in range(n):
-            if source[i] < 0 or target[j] < 0:
-                cells.slots[i * n + j] = UNSEEN_SLOT
-                cells.met[i * n + j] = target[j]
-                continue
-            slot = first_slot(low, high, target[j])
-            cells.slots[i * n + j] = slot
-            cells.met[i * n + j] = model.targets[slot]
-    for i in range(len(source)):
-        low, high = model.starts[source[i]], model.starts[source[i] + 1]
+        source_type = source[i]
+        low = model.starts[source_type]
+        high = model.starts[source_type + 1]
         for j in range(n):
             cell = i * n + j
-            if cells.met[cell] != target[j]:
-                slot = slot_from(cells.slots[cell], low, high, model.targets, target[j])
+            target_type = target[j]
+            if source_type < 0 or target_type < 0:
+                cells.slots[cell] = UNSEEN_SLOT
+                cells.met[cell] = target_type
+                continue
+            slot = first_slot(low, high, target_type)
+            cells.slots[cell] = slot
+            cells.met[cell] = model.targets[slot]
+    for i in range(len(source)):
+        source_type = source[i]
+        low = model.starts[source_type]
+        high = model.starts[source_type + 1]
+        for j in range(n):
+            cell = i * n + j
+            target_type = target[j]
+            if cells.met[cell] != target_type:
+                slot = slot_from(cells.slots[cell], low, high, model.targets, target_type)
                 cells.slots[cell] = UNSEEN_SLOT if model.targets[slot] == EMPTY else slot
 
 
 @njit(cache=True, nogil=True)
-def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums) -> None:
+def _weigh(
+    source: Types, target: Types, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums
+) -> None:
     """Compute the weights of all cells of a pair and their sums."""
+    m = len(source)
+    n = len(target)
+    fill_curves(curves, m, n, model.tensions)
+    _look_up(source, target, model, cells)
     sums.target_weights[:n] = 0.0
     sums.target_sizes[:n] = 0.0
     for i in range(m):
@@ -242,12 +257,14 @@ def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, s
                 forward = model.forward[slot]
                 backward = model.backward[slot]
             near = nearness(curves, 0, i, j)
-            cells.forward[cell] = forward * near
-            sums.target_weights[j] += cells.forward[cell]
+            weight = forward * near
+            cells.forward[cell] = weight
+            sums.target_weights[j] += weight
             sums.target_sizes[j] += near
             near = nearness(curves, 1, i, j)
-            cells.backward[cell] = backward * near
-            weights += cells.backward[cell]
+            weight = backward * near
+            cells.backward[cell] = weight
+            weights += weight
             sizes += near
         sums.source_weights[i] = weights
         sums.source_sizes[i] = sizes
@@ -256,9 +273,16 @@ def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, s
 @njit(cache=True, nogil=True)
 def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each sum of weights by its inverse, null word included, and each size by 1, the mass to distribute."""
-    for place in range(len(words)):
-        weights[place] = 1.0 / (weights[place] + odds * sizes[place] * theta[words[place]])
-        sizes[place] = 1.0
+    for word in range(len(words)):
+        null_weight = odds * sizes[word] * theta[words[word]]
+        weights[word] = 1.0 / (weights[word] + null_weight)
+        sizes[word] = 1.0
+
+
+@njit(cache=True, nogil=True)
+def _fixed(count: float) -> np.int64:
+    """Return a count in units of 1 / FIXED."""
+    return np.int64(count * UNIT + 0.5)
 
 
 @njit(cache=True, nogil=True)
@@ -278,16 +302,17 @@ def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: Counts, total
             far += posterior * abs((i + 1) / m - (j + 1) / n)
             sums.target_sizes[j] -= posterior
             sums.source_sizes[i] -= posterior
-            add_atomically(counts, cells.slots[cell], np.int64(posterior * UNIT + 0.5))
-    totals[0] += np.int64(links * UNIT + 0.5)
-    totals[1] += np.int64(far * UNIT + 0.5)
+            add_atomically(counts, cells.slots[cell], _fixed(posterior))
+    totals[0] += _fixed(links)
+    totals[1] += _fixed(far)
 
 
 @njit(cache=True, nogil=True)
-def _count_null(words: Types, left: Floats, counts: Counts) -> None:
+def _count_null(words: Types, remaining: Floats, counts: Counts) -> None:
     """Count the remaining mass of each word for the null word."""
-    for place in range(len(words)):
-        add_atomically(counts, words[place], np.int64(max(left[place], 0.0) * UNIT + 0.5))
+    for word in range(len(words)):
+        mass = max(remaining[word], 0.0)
+        add_atomically(counts, words[word], _fixed(mass))
 
 
 # ---- M-step ----
@@ -302,9 +327,9 @@ def exp_digamma(x: float) -> float:
     """
     z = x + 4.5
     w = 1.0 / (z * z)
-    series = z * (
-        1.0 + w * (1 / 24 + w * (-37 / 5760 + w * (10313 / 2903040 - w * (5509121 / 1393459200))))
-    )
+    terms = 10313 / 2903040 - w * (5509121 / 1393459200)
+    terms = 1 / 24 + w * (-37 / 5760 + w * terms)
+    series = z * (1.0 + w * terms)
     steps = (2 * x + 1) / (x * (x + 1)) + (2 * x + 5) / ((x + 2) * (x + 3)) + 1.0 / (x + 4)
     return series * math.exp(-steps)
 
@@ -313,8 +338,8 @@ def exp_digamma(x: float) -> float:
 def exp_digammas(values: Floats) -> Floats:
     """Return `exp_digamma` of each value, at least 1e-250 so that it can be a divisor."""
     result = np.empty(len(values), np.float64)
-    for place in range(len(values)):
-        result[place] = max(exp_digamma(values[place]), 1e-250)
+    for number in range(len(values)):
+        result[number] = max(exp_digamma(values[number]), 1e-250)
     return result
 
 
@@ -330,10 +355,10 @@ def total(
     """Add the counts of the rows first to last to the totals: forward by source type, backward by target type."""
     for row in range(first, last):
         for slot in range(model.starts[row], model.starts[row + 1]):
-            if model.targets[slot] != EMPTY:
-                source_totals[row] += counts.links[slot]
-                if counts.links[slot]:
-                    add_atomically(target_totals, model.targets[slot], counts.links[slot])
+            links = counts.links[slot]  # 0 in an empty slot
+            if links:
+                source_totals[row] += links
+                add_atomically(target_totals, model.targets[slot], links)
 
 
 @njit(cache=True, nogil=True)
@@ -421,21 +446,21 @@ def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: D
     curves, cells, sums = _buffers(rows, first, last)
     odds = model.odds[0]
     for row in range(first, last):
-        a, b = rows.source_offsets[row], rows.source_offsets[row + 1]
-        c, d = rows.target_offsets[row], rows.target_offsets[row + 1]
-        source = rows.source[a:b]
-        target = rows.target[c:d]
-        fill_curves(curves, len(source), len(target), model.tensions)
-        _look_up(source, target, model, cells)
-        _weigh(len(source), len(target), model, curves, cells, sums)
-        source_weights = cells.backward[: len(source) * len(target)].reshape(len(source), -1)
-        target_weights = cells.forward[: len(source) * len(target)].reshape(len(source), -1).T
+        source_words = slice(rows.source_offsets[row], rows.source_offsets[row + 1])
+        target_words = slice(rows.target_offsets[row], rows.target_offsets[row + 1])
+        source = rows.source[source_words]
+        target = rows.target[target_words]
+        m = len(source)
+        n = len(target)
+        _weigh(source, target, model, curves, cells, sums)
         _add_null(source, odds, model.source_null, sums.source_weights, sums.source_sizes)
         _add_null(target, odds, model.target_null, sums.target_weights, sums.target_sizes)
-        _choose(source_weights, sums.source_sizes, decisions.source_partners[a:b])
-        _choose(target_weights, sums.target_sizes, decisions.target_partners[c:d])
-        decisions.source_sums[a:b] = sums.source_weights[: len(source)]
-        decisions.target_sums[c:d] = sums.target_weights[: len(target)]
+        backward = cells.backward[: m * n].reshape(m, n)
+        forward = cells.forward[: m * n].reshape(m, n)
+        _choose(backward, sums.source_sizes, decisions.source_partners[source_words])
+        _choose(forward.T, sums.target_sizes, decisions.target_partners[target_words])
+        decisions.source_sums[source_words] = sums.source_weights[:m]
+        decisions.target_sums[target_words] = sums.target_weights[:n]
 
 
 @njit(cache=True, nogil=True)
@@ -454,8 +479,9 @@ def _choose(weights: Floats, null_weights: Floats, partners: Types) -> None:
         best = null_weights[word]
         partners[word] = NULL
         for partner in range(weights.shape[1]):
-            if weights[word, partner] > best:
-                best = weights[word, partner]
+            weight = weights[word, partner]
+            if weight > best:
+                best = weight
                 partners[word] = partner
 
 
@@ -477,13 +503,20 @@ def confidence(
 ) -> None:  # fmt: skip
     """Fill in the geometric mean of the forward and backward posterior of each link."""
     for row in range(first, last):
-        a, c = rows.source_offsets[row], rows.target_offsets[row]
-        m = rows.source_offsets[row + 1] - a
-        n = rows.target_offsets[row + 1] - c
+        source_start = rows.source_offsets[row]
+        target_start = rows.target_offsets[row]
+        m = rows.source_offsets[row + 1] - source_start
+        n = rows.target_offsets[row + 1] - target_start
         for link in range(offsets[row], offsets[row + 1]):
-            i, j = links[link, 0], links[link, 1]
-            forward, backward = _thetas(model, rows.source[a + i], rows.target[c + j])
+            i = links[link, 0]
+            j = links[link, 1]
+            source_word = source_start + i
+            target_word = target_start + j
+            thetas = _thetas(model, rows.source[source_word], rows.target[target_word])
             distance = abs((i + 1) / m - (j + 1) / n)
-            forward *= math.exp(-model.tensions[0] * distance) / decisions.target_sums[c + j]
-            backward *= math.exp(-model.tensions[1] * distance) / decisions.source_sums[a + i]
-            out[link] = max(min(math.sqrt(forward) * math.sqrt(backward), 1.0), 1e-30)
+            forward_near = math.exp(-model.tensions[0] * distance)
+            backward_near = math.exp(-model.tensions[1] * distance)
+            forward = thetas[0] * (forward_near / decisions.target_sums[target_word])
+            backward = thetas[1] * (backward_near / decisions.source_sums[source_word])
+            mean = math.sqrt(forward) * math.sqrt(backward)
+            out[link] = max(min(mean, 1.0), 1e-30)

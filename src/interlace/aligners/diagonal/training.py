@@ -145,7 +145,7 @@ class EmTraining:
 
     def _expect_chunk(self, source: Ragged, target: Ragged) -> IntArray:
         """Add the expected counts of a chunk; return (2,) links and their distance, in units of 1 / FIXED."""
-        rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
+        rows = kernels.Rows.of(source, target)
 
         def expect(first: int, last: int) -> IntArray:
             return kernels.expect(rows, first, last, self._model, self._counts)
@@ -155,28 +155,34 @@ class EmTraining:
     def _maximize(self) -> None:
         """Set new probabilities from the counts (Dirichlet prior alpha on both sides), and reset the counts to 0."""
         alpha = self._alpha
-        totals = [np.zeros(len(degrees), np.int64) for degrees in self._degrees]
+        source_degrees, target_degrees = self._degrees
+        source_totals = np.zeros(len(source_degrees), np.int64)
+        target_totals = np.zeros(len(target_degrees), np.int64)
 
         def add_totals(first: int, last: int) -> None:
-            kernels.total(self._model, self._counts, first, last, totals[0], totals[1])
+            kernels.total(self._model, self._counts, first, last, source_totals, target_totals)
 
-        by_parts(self._pool, add_totals, len(totals[0]), _TYPES)
-        scales = []
-        for total, degrees in zip(totals, self._degrees, strict=True):
-            masses = kernels.exp_digammas(total / kernels.FIXED + alpha * np.maximum(degrees, 1))
-            scales.append(kernels.SCALE / masses)
+        by_parts(self._pool, add_totals, len(source_totals), _TYPES)
+        source_scales = self._scales(source_totals, source_degrees)
+        target_scales = self._scales(target_totals, target_degrees)
 
         def maximize(first: int, last: int) -> None:
-            kernels.maximize(self._model, self._counts, first, last, alpha, scales[0], scales[1])
-
-        by_parts(self._pool, maximize, len(totals[0]), _TYPES)
-        for links, theta in zip(self._counts[1:], self._nulls, strict=True):
-            total_mass = kernels.exp_digammas(
-                np.array([links.sum() / kernels.FIXED + alpha * len(links)])
+            kernels.maximize(
+                self._model, self._counts, first, last, alpha, source_scales, target_scales
             )
-            share = kernels.exp_digammas(links / kernels.FIXED + alpha) / total_mass
+
+        by_parts(self._pool, maximize, len(source_totals), _TYPES)
+        for links, theta in zip(self._counts[1:], self._nulls, strict=True):
+            total_mass = links.sum() / kernels.FIXED + alpha * len(links)
+            masses = kernels.exp_digammas(links / kernels.FIXED + alpha)
+            share = masses / kernels.exp_digammas(np.array([total_mass]))
             theta[:] = np.maximum(share * kernels.SCALE, kernels.MIN_PROBABILITY)
             links.fill(0)
+
+    def _scales(self, totals: IntArray, degrees: IntArray) -> DoubleArray:
+        """(types,) SCALE over the mass of each type with these links and co-occurring types."""
+        masses = totals / kernels.FIXED + self._alpha * np.maximum(degrees, 1)
+        return kernels.SCALE / kernels.exp_digammas(masses)
 
     def _update_tensions(self, links: float, distance: float) -> None:
         """Move the tensions so that the expected distance from the diagonal is the one found (section 3.2)."""
