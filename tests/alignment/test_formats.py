@@ -236,7 +236,6 @@ def test_plain_text_joined_text_and_json(put):
     rows = put(json.dumps({**PAIR, "src_words": ["a b", "", "c"]}))
     text = read_gold_text(rows).pairs.source
     assert text.lines == ["a_b _ c"]
-    assert text.notes == {"words with white space or without characters, written with '_'": 2}
     with pytest.raises(DataError, match="one file or two, found 0"):
         read_gold_text()
 

@@ -20,12 +20,12 @@ def test_counts_links_by_hand():
     pairs, links = linked_houses()
     lexicon = Lexicon.count(pairs, links)
     assert entries(lexicon) == {("house", "Haus"): 2, ("small", "kleine"): 1, ("the", "das"): 2}
-    unaligned = dict(zip(lexicon.source_types, lexicon.source_unaligned, strict=True))
+    unaligned = dict(zip(lexicon.source_types, lexicon.unaligned[0], strict=True))
     assert unaligned == {"!": 1, "house": 1, "small": 0, "the": 0}
-    assert lexicon.target_unaligned.tolist() == [0, 0, 0]
+    assert lexicon.unaligned[1].tolist() == [0, 0, 0]
     turned = Lexicon.count(pairs.reversed(), reverse_links(links))
     assert entries(lexicon.reversed()) == entries(turned)
-    assert dict(zip(turned.target_types, turned.target_unaligned, strict=True)) == unaligned
+    assert dict(zip(turned.target_types, turned.unaligned[1], strict=True)) == unaligned
 
 
 def test_counts_do_not_depend_on_chunks(monkeypatch):

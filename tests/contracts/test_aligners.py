@@ -152,10 +152,7 @@ def test_saved_model_aligns_new_text(build, tmp_path):
 
 def test_lexicon_prior_is_used_or_rejected(build, caplog):
     pairs = word_pairs(*PLAIN)
-    entries = np.array([[0, 1], [1, 0], [2, 2]], np.int32)
-    priors = Lexicon(
-        ["Cat", "doctor", "quagga"], ["arzt", "Katze", "xyzzy"], entries, np.array([1.0, 7.5, 2.0])
-    )
+    priors = Lexicon.of([("Cat", "Katze", 1.0), ("doctor", "arzt", 7.5), ("quagga", "xyzzy", 2.0)])
     with caplog.at_level(logging.WARNING):
         found = build(pairs).fit(pairs, priors).align(pairs)
     check_alignments(found, pairs)

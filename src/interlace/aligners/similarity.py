@@ -45,7 +45,8 @@ log = logging.getLogger(__name__)
 
 _LAYER_SAMPLE = 100  # pairs that choose the layer
 _SAMPLE = 1000  # pairs whose vectors are measured: more do not change the alignments
-ALPHA, ITERATIONS = 0.9, 2  # of 'itermax' (Jalili Sabet et al. 2020)
+ALPHA = 0.9  # of 'itermax' (Jalili Sabet et al. 2020)
+ITERATIONS = 2  # the same
 _CONSTANT = 1e-6  # deviation, relative to the mean, below which a dimension does not vary
 
 
@@ -116,7 +117,7 @@ class Similarity(SimilaritySettings, Aligner):
         priors: Lexicon | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> FittedAligner:
-        """Load the encoder; the pairs are only checked, and priors are not used."""
+        """Load the encoder, choose the layer by the first pairs, and standardize by them; priors are not used."""
         import torch
 
         from interlace.data.vocab import Vocab
@@ -196,21 +197,21 @@ class FittedSimilarity(FittedAligner):
         batches = list(self._batches(pairs))
         width = self.encoder.backbone.width
         layers = int(self.encoder.backbone.model.config.num_hidden_layers) + 1
-        source_moments = [Moments(width) for _ in range(layers)]
-        target_moments = [Moments(width) for _ in range(layers)]
+        sides = ([Moments(width) for _ in range(layers)], [Moments(width) for _ in range(layers)])
         for batch in batches:
-            for layer, units in enumerate(self.encoder.layers(batch.source)):
-                source_moments[layer].add(units)
-            for layer, units in enumerate(self.encoder.layers(batch.target)):
-                target_moments[layer].add(units)
+            for moments, sentences in zip(sides, (batch.source, batch.target), strict=True):
+                for layer, units in enumerate(self.encoder.layers(sentences)):
+                    moments[layer].add(units)
+        source_standards = [moments.standard() for moments in sides[0]]
+        target_standards = [moments.standard() for moments in sides[1]]
         mutual = np.zeros(layers, np.int64)
         possible = 0
         for batch in batches:
             source_layers = self.encoder.layers(batch.source)
             target_layers = self.encoder.layers(batch.target)
             for layer in range(layers):
-                source = source_moments[layer].standard().of(source_layers[layer])
-                target = target_moments[layer].standard().of(target_layers[layer])
+                source = source_standards[layer].of(source_layers[layer])
+                target = target_standards[layer].of(target_layers[layer])
                 real = source.real[:, :, None] & target.real[:, None, :]
                 links = argmax(_cosines(source.vectors, target.vectors), real)
                 mutual[layer] += int(links.sum())
@@ -270,8 +271,9 @@ class FittedSimilarity(FittedAligner):
                 target = self.standards[1].of(target)
             is_linked, confidence = self._align_units(source, target)
             row, i, j = is_linked.nonzero(as_tuple=True)
-            words = torch.stack([row, source.words[row, i], target.words[row, j]], dim=1)
-        links = words.cpu().numpy()
+            source_words = source.words[row, i]
+            target_words = target.words[row, j]
+            links = torch.stack([row, source_words, target_words], dim=1).cpu().numpy()
         links[:, 0] = batch.rows[links[:, 0]]
         return links, confidence[is_linked].cpu().numpy()
 
@@ -485,6 +487,7 @@ def softmax(products: Tensor, real: Tensor, threshold: float) -> tuple[Tensor, T
     import torch
 
     hidden = products.masked_fill(~real, torch.finfo(products.dtype).min)
-    forward, backward = hidden.softmax(2), hidden.softmax(1)
+    forward = hidden.softmax(2)
+    backward = hidden.softmax(1)
     linked = (forward > threshold) & (backward > threshold) & real
     return linked, (forward * backward).sqrt()

@@ -41,7 +41,8 @@ def consistent(
         n = source_lengths[row]
         m = target_lengths[row]
         reach = buffer[0, :n], buffer[1, :n], buffer[2, :m], buffer[3, :m]
-        if not _fill_reach(reach, links[offsets[row] : offsets[row + 1]]):
+        row_links = links[offsets[row] : offsets[row + 1]]
+        if not _fill_reach(reach, row_links):
             counts[row] = -1
             continue
         before = used
@@ -93,7 +94,8 @@ def _fill_reach(reach: Reach, links: Int32Array) -> bool:
     target_low[:] = len(source_low)
     target_high[:] = -1
     for link in range(len(links)):
-        i, j = links[link, 0], links[link, 1]
+        i = links[link, 0]
+        j = links[link, 1]
         if not (0 <= i < len(source_low) and 0 <= j < len(target_low)):
             return False
         source_low[i] = min(source_low[i], j)
@@ -167,12 +169,16 @@ def fill_link_sets(
     for row in range(len(offsets) - 1):
         first = offsets[row]
         for span in range(span_offsets[row], span_offsets[row + 1]):
-            a, b, c = spans[span, 0], spans[span, 1], spans[span, 2]
+            a = spans[span, 0]
+            b = spans[span, 1]
+            c = spans[span, 2]
             while links[first, 0] < a:
                 first += 1
             bits = np.int64(0)
             link = first
             while link < offsets[row + 1] and links[link, 0] < b:
-                bits |= np.int64(1) << np.int64((links[link, 0] - a) * width + links[link, 1] - c)
+                i = links[link, 0] - a
+                j = links[link, 1] - c
+                bits |= np.int64(1) << np.int64(i * width + j)
                 link += 1
             sets[span] = bits

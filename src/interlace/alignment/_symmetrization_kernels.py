@@ -52,10 +52,9 @@ def combine(
     counts = np.zeros(len(forward_offsets) - 1, np.int64)
     used = 0
     for row in range(len(counts)):
-        pair = _marked(
-            forward[forward_offsets[row] : forward_offsets[row + 1]],
-            backward[backward_offsets[row] : backward_offsets[row + 1]],
-        )
+        forward_links = forward[forward_offsets[row] : forward_offsets[row + 1]]
+        backward_links = backward[backward_offsets[row] : backward_offsets[row + 1]]
+        pair = _marked(forward_links, backward_links)
         rows, columns = pair.marks.shape
         for target in range(1, rows - 1):
             for source in range(1, columns - 1):
@@ -87,10 +86,11 @@ def _marked(forward: Links, backward: Links) -> Pair:
             source_words = max(source_words, links[link, 0] + 1)
             target_words = max(target_words, links[link, 1] + 1)
     marks = np.zeros((target_words + 2, source_words + 2), np.uint8)
-    for link in range(len(forward)):
-        marks[forward[link, 1] + 1, forward[link, 0] + 1] |= FORWARD
-    for link in range(len(backward)):
-        marks[backward[link, 1] + 1, backward[link, 0] + 1] |= BACKWARD
+    for links, direction in ((forward, FORWARD), (backward, BACKWARD)):
+        for link in range(len(links)):
+            source = links[link, 0] + 1
+            target = links[link, 1] + 1
+            marks[target, source] |= direction
     return Pair(marks, np.zeros(source_words + 2, np.bool_), np.zeros(target_words + 2, np.bool_))
 
 
@@ -113,12 +113,11 @@ def _grow(pair: Pair) -> None:
                 if not pair.marks[target, source] & KEPT:
                     continue
                 for down, right in _NEIGHBORS:
-                    mark = pair.marks[target + down, source + right]
-                    linked = (
-                        pair.source_linked[source + right] and pair.target_linked[target + down]
-                    )
-                    if mark and not linked:
-                        _keep(pair, source + right, target + down)
+                    i = source + right
+                    j = target + down
+                    are_linked = pair.source_linked[i] and pair.target_linked[j]
+                    if pair.marks[j, i] and not are_linked:
+                        _keep(pair, i, j)
                         added = True
 
 

@@ -91,7 +91,9 @@ def read_alignments(
     """
     if base not in {None, 0, 1}:
         raise SettingsError(f"words are counted from 0 or 1, not from {base}")
-    parsed = _PARSERS[_format_of(Path(path), kind)](Path(path))
+    path = Path(path)
+    parse = _PARSERS[_format_of(path, kind)]
+    parsed = parse(path)
     count = None if lengths is None else len(lengths[0])
     if numbers is not None:
         numbers = np.asarray(numbers, np.int64)
@@ -190,7 +192,8 @@ def _parse_talp(path: Path) -> _Parsed:
             )
     columns = parse_pharaoh(lines, str(path))
     line_numbers = np.array(numbers, np.int64)
-    pair_numbers, occurrences = np.unique(line_numbers[line_numbers >= 0], return_counts=True)
+    is_pair = line_numbers >= 0
+    pair_numbers, occurrences = np.unique(line_numbers[is_pair], return_counts=True)
     repeated = pair_numbers[occurrences > 1]
     if len(repeated):
         raise DataError(f"{path}: several pairs have the number {repeated[0]}")
@@ -315,15 +318,15 @@ def _numbers_of_text(parsed: _Parsed, numbers: IntArray | None, count: int | Non
 
 def _expected_numbers(parsed: _Parsed, count: int | None) -> IntArray:
     """Return the numbers of a text without numbers: from 0 or 1, or those of the file if it has as many pairs."""
-    numbers = parsed.numbers
-    if count is None or len(numbers) == count:
-        return numbers
-    first = 0 if numbers.min(initial=1) == 0 else 1
-    if numbers.max(initial=0) < first + count:
-        return np.arange(first, first + count)
+    file_numbers = parsed.numbers
+    if count is None or len(file_numbers) == count:
+        return file_numbers
+    start = int(file_numbers.min(initial=1) > 0)
+    if file_numbers.max(initial=0) < start + count:
+        return np.arange(start, start + count)
     raise DataError(
-        f"{parsed.where}: alignments of {len(numbers)} sentences, numbered {numbers[0]} to {numbers[-1]}, but the text "
-        f"has {count} pairs; give the numbers of its pairs"
+        f"{parsed.where}: alignments of {len(file_numbers)} sentences, numbered {file_numbers[0]} to "
+        f"{file_numbers[-1]}, but the text has {count} pairs; give the numbers of its pairs"
     )
 
 
@@ -332,7 +335,8 @@ def _rows_of_text(parsed: _Parsed, text_numbers: IntArray) -> IntArray:
     if not parsed.is_numbered:
         return parsed.columns.rows
     order = np.argsort(text_numbers)
-    return order[np.searchsorted(text_numbers[order], parsed.columns.rows)]
+    ranks = np.searchsorted(text_numbers[order], parsed.columns.rows)
+    return order[ranks]
 
 
 def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> Lengths | None:
@@ -354,7 +358,8 @@ def _are_sure(links: Ragged, rows: IntArray, columns: LinkColumns) -> BoolArray:
     is_sure = ~columns.is_possible
     if is_sure.all():
         return np.ones(len(links.flat), np.bool_)
-    return contained_in(links, sorted_links(rows[is_sure], columns.links[is_sure], len(links)))
+    sure_links = sorted_links(rows[is_sure], columns.links[is_sure], len(links))
+    return contained_in(links, sure_links)
 
 
 def _sentence_lengths(links: Ragged, lengths: Lengths | None) -> IntegerArray:

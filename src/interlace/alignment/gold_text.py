@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from interlace.alignment.formats import json_rows
 from interlace.core.errors import DataError
-from interlace.core.ragged import IntArray, Ragged
+from interlace.core.ragged import IntArray
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 
@@ -48,12 +49,12 @@ def split_joined(line: str) -> tuple[str, str] | None:
     >>> split_joined("a b ||| x"), split_joined("a|||b ||| x"), split_joined("a|||x")
     (('a b', 'x'), ('a|||b', 'x'), ('a', 'x'))
     """
-    separators = list(_FREE_SEPARATOR.finditer(line))
-    if len(separators) == 1:
-        return line[: separators[0].start()].strip(), line[separators[0].end() :].strip()
-    if separators or line.count(SEPARATOR) != 1:
+    sides = _FREE_SEPARATOR.split(line)
+    if len(sides) == 1:
+        sides = line.split(SEPARATOR)
+    if len(sides) != 2:
         return None
-    source, _, target = line.partition(SEPARATOR)
+    source, target = sides
     return source.strip(), target.strip()
 
 
@@ -87,21 +88,12 @@ def read_gold_text(
         raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
     numbers, sources = _read_side(files[0])
     target_numbers, targets = _read_side(files[1])
-    if numbers != target_numbers:
-        _raise_differing(files, numbers, target_numbers)
-    return _text(numbers, sources, targets, languages)
-
-
-def _raise_differing(files: list[Path], numbers: list[int], target_numbers: list[int]) -> None:
-    """Raise a DataError that names how the sentences of both files differ."""
-    for number, target_number in zip(numbers, target_numbers, strict=False):
+    for number, target_number in zip_longest(numbers, target_numbers):
         if number != target_number:
             raise DataError(
                 f"{files[0]} has sentence {number} where {files[1]} has {target_number}; the sides must correspond"
             )
-    raise DataError(
-        f"{files[0]} has {len(numbers)} lines and {files[1]} has {len(target_numbers)}; the sides must correspond"
-    )
+    return _text(numbers, sources, targets, languages)
 
 
 def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
@@ -153,24 +145,14 @@ def _text(
     targets: list[list[str]],
     languages: tuple[str, str],
 ) -> GoldText:
-    pairs = TextPairs(_words(sources, languages[0]), _words(targets, languages[1]))
+    pairs = TextPairs(_text_of(sources, languages[0]), _text_of(targets, languages[1]))
     return GoldText(pairs, np.array(numbers, np.int64))
 
 
-def _words(sentences: list[list[str]], language: str) -> Text:
+def _text_of(sentences: list[list[str]], language: str) -> Text:
     """Join words to lines. White space inside words and empty words become `_`, so that word indices do not change."""
-    replaced = 0
     lines = []
-    spans = []
     for sentence in sentences:
         words = ["_".join(word.split()) or "_" for word in sentence]
-        replaced += sum(word != original for word, original in zip(words, sentence, strict=True))
-        starts = np.cumsum([0, *(len(word) + 1 for word in words)])
         lines.append(" ".join(words))
-        spans.append(np.stack([starts[:-1], starts[1:] - 1], axis=1))
-    notes = {}
-    if replaced:
-        notes["words with white space or without characters, written with '_'"] = replaced
-    lengths = [len(sentence) for sentence in sentences]
-    word_spans = np.concatenate([np.zeros((0, 2), np.int32), *spans]).astype(np.int32)
-    return Text(language, lines, Ragged.from_lengths(word_spans, lengths), notes=notes)
+    return Text.of(lines, language)

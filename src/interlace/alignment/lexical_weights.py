@@ -15,10 +15,11 @@ class LexicalWeights:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._width = len(lexicon.target_types)
-        self._counts = lexicon.counts
         self._keys = lexicon.entries.astype(np.int64) @ (self._width, 1)  # (entries,), sorted
-        self._totals = (lexicon.totals(0), lexicon.totals(1))
-        self._null = (lexicon.null(0), lexicon.null(1))
+        self._forward = lexicon.forward
+        self._backward = lexicon.backward
+        self._source_null = lexicon.null(0)
+        self._target_null = lexicon.null(1)
 
     def of(self, source: Ragged, target: Ragged, links: Ragged) -> tuple[DoubleArray, DoubleArray]:
         """(n,) lex(s|t) and lex(t|s) of n phrase pairs: the product over words of the mean over their links.
@@ -30,12 +31,11 @@ class LexicalWeights:
         source_types = source.values[source_positions].astype(np.int64)
         target_types = target.values[target_positions].astype(np.int64)
         entries = np.searchsorted(self._keys, source_types * self._width + target_types)
-        counts = self._counts[entries]  # (links,)
-        source_given_target = counts / self._totals[1][target_types]
-        target_given_source = counts / self._totals[0][source_types]
+        source_given_target = self._backward[entries]  # (links,)
+        target_given_source = self._forward[entries]
         return (
-            _product_of_means(source, source_positions, source_given_target, self._null[0]),
-            _product_of_means(target, target_positions, target_given_source, self._null[1]),
+            _product_of_means(source, source_positions, source_given_target, self._source_null),
+            _product_of_means(target, target_positions, target_given_source, self._target_null),
         )
 
 
@@ -52,6 +52,7 @@ def _product_of_means(
     words = len(phrases.values)
     link_counts = np.bincount(positions, minlength=words)
     totals = np.bincount(positions, probabilities, minlength=words)
-    means = np.where(link_counts > 0, totals / np.maximum(link_counts, 1), null[phrases.values])
+    link_means = totals / np.maximum(link_counts, 1)
+    means = np.where(link_counts > 0, link_means, null[phrases.values])
     products: DoubleArray = np.multiply.reduceat(means, phrases.offsets[:-1])
     return np.maximum(products, _MIN_WEIGHT)

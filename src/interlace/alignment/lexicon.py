@@ -29,15 +29,14 @@ class Lexicon:
     source_types, target_types: the spelling of each type.
     entries: (m, 2) int32 (source type, target type), sorted, without duplicates.
     counts: (m,) float64, number of links; 1 for an entry of a dictionary.
-    source_unaligned, target_unaligned: for each type, how often a word of it had no link; None if not counted.
+    unaligned: of source and target, for each type, how often a word of it had no link; 0 if not counted.
     """
 
     source_types: list[str]
     target_types: list[str]
     entries: Int32Array
     counts: DoubleArray
-    source_unaligned: DoubleArray | None = None
-    target_unaligned: DoubleArray | None = None
+    unaligned: tuple[DoubleArray, DoubleArray]
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -59,8 +58,11 @@ class Lexicon:
         """Return the translations of a source word with their counts, the most frequent first; empty if unknown."""
         source_type = self._source_numbers.get(word, len(self.source_types))
         start, stop = np.searchsorted(self.entries[:, 0], [source_type, source_type + 1])
-        by_count = sorted(range(start, stop), key=self.counts.__getitem__, reverse=True)
-        return {self[entry][1]: self[entry][2] for entry in by_count}
+        translations = {}
+        for entry in sorted(range(start, stop), key=self.counts.__getitem__, reverse=True):
+            _, target, count = self[entry]
+            translations[target] = count
+        return translations
 
     @cached_property
     def _source_numbers(self) -> dict[str, int]:
@@ -82,6 +84,7 @@ class Lexicon:
         width = max(len(pairs.target_types), 1)
         source_unaligned = np.zeros(len(pairs.source_types))
         target_unaligned = np.zeros(len(pairs.target_types))
+        unaligned = (source_unaligned, target_unaligned)
         parts: list[_CountedKeys] = []
         pending = 0  # entries that were not summed
         for chunk in pairs.chunks():
@@ -92,21 +95,15 @@ class Lexicon:
             source = _linked_types(chunk.source, chunk_links, 0, source_unaligned)
             target = _linked_types(chunk.target, chunk_links, 1, target_unaligned)
             chunk_keys = source * width + target  # (links,)
-            parts.append(_summed([_CountedKeys(chunk_keys, np.ones(len(chunk_keys)))]))
-            pending += len(parts[-1].keys)
+            part = _summed([_CountedKeys(chunk_keys, np.ones(len(chunk_keys)))])
+            parts.append(part)
+            pending += len(part.keys)
             if pending > _MAX_PENDING:
                 parts = [_summed(parts)]
                 pending = 0
         keys, counts = _summed(parts)
         entries = np.stack(np.divmod(keys, width), axis=1).astype(np.int32)
-        return cls(
-            pairs.source_types,
-            pairs.target_types,
-            entries,
-            counts,
-            source_unaligned,
-            target_unaligned,
-        )
+        return cls(pairs.source_types, pairs.target_types, entries, counts, unaligned)
 
     @classmethod
     def of(cls, translations: Iterable[tuple[str, str, float]]) -> Lexicon:
@@ -120,11 +117,13 @@ class Lexicon:
             entry = (source_type, target_type)
             counts[entry] = max(count, counts.get(entry, count))
         entries = sorted(counts)
+        sorted_counts = [counts[entry] for entry in entries]
         return cls(
             list(source_types),
             list(target_types),
             np.array(entries, np.int32).reshape(-1, 2),
-            np.array([counts[entry] for entry in entries], np.float64),
+            np.array(sorted_counts, np.float64),
+            (np.zeros(len(source_types)), np.zeros(len(target_types))),
         )
 
     @classmethod
@@ -175,21 +174,14 @@ class Lexicon:
 
     def null(self, side: int) -> DoubleArray:
         """Return w(type|NULL): for each type of a side, its fraction of all unaligned words of the side."""
-        unaligned = self._unaligned(side)
+        unaligned = self.unaligned[side]
         return unaligned / max(unaligned.sum(), 1.0)
 
     def totals(self, side: int) -> DoubleArray:
         """Return the count of each type of a side over all links, links to NULL included."""
-        unaligned = self._unaligned(side)
+        unaligned = self.unaligned[side]
         linked = np.bincount(self.entries[:, side], self.counts, minlength=len(unaligned))
         return linked + unaligned
-
-    def _unaligned(self, side: int) -> DoubleArray:
-        """(types,) the unaligned words of each type; 0 if they were not counted."""
-        counts = (self.source_unaligned, self.target_unaligned)[side]
-        if counts is None:
-            return np.zeros(len((self.source_types, self.target_types)[side]))
-        return counts
 
     def _probabilities(self, side: int) -> DoubleArray:
         """(m,) the fraction of each entry of all counts of its type on a side; 0 without counts."""
@@ -212,7 +204,8 @@ class Lexicon:
         first_of_source = np.searchsorted(sources, sources)
         ranks = np.arange(len(self)) - first_of_source
         frequent = np.zeros(len(self), np.bool_)
-        frequent[order[ranks < count]] = True
+        frequent_entries = order[ranks < count]
+        frequent[frequent_entries] = True
         return self.select(frequent)
 
     def mutual(self) -> Lexicon:
@@ -224,17 +217,19 @@ class Lexicon:
         order = np.lexsort((-rarity, -self.counts))
         mutual = np.ones(len(self), np.bool_)
         for side in (0, 1):
-            _, first = np.unique(self.entries[order, side], return_index=True)
-            best = np.zeros(len(self), np.bool_)
-            best[order[first]] = True
-            mutual &= best
+            types = self.entries[order, side]
+            _, first_ranks = np.unique(types, return_index=True)
+            is_best = np.zeros(len(self), np.bool_)
+            is_best[order[first_ranks]] = True
+            mutual &= is_best
         return self.select(mutual)
 
     def words(self) -> Lexicon:
         """Return the entries with a letter on both sides, without numbers and punctuation."""
-        source = _with_letters(self.source_types)[self.entries[:, 0]]
-        target = _with_letters(self.target_types)[self.entries[:, 1]]
-        return self.select(source & target)
+        source, target = self.entries.T
+        source_has_letters = _with_letters(self.source_types)[source]
+        target_has_letters = _with_letters(self.target_types)[target]
+        return self.select(source_has_letters & target_has_letters)
 
     def select(self, selected: BoolArray) -> Lexicon:
         """Return the lexicon with some of its entries; selected: a mask, (n,)."""
@@ -248,8 +243,7 @@ class Lexicon:
             self.source_types,
             np.ascontiguousarray(self.entries[order, ::-1]),
             self.counts[order],
-            self.target_unaligned,
-            self.source_unaligned,
+            self.unaligned[::-1],
         )
 
 

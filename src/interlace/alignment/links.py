@@ -22,9 +22,7 @@ def sorted_links(rows: AnyArray, links: AnyArray, count: int) -> Ragged:
         words, target = np.divmod(np.unique(keys), width)
         rows, source = np.divmod(words, width)
         links = np.stack([source, target], axis=1)
-    lengths = np.zeros(count, np.int64)
-    if len(rows):
-        lengths = np.bincount(rows, minlength=count)
+    lengths = np.bincount(rows.astype(np.int64), minlength=count)
     flat = np.ascontiguousarray(links, np.int32)
     return Ragged.from_lengths(flat, lengths)
 
@@ -75,9 +73,10 @@ def check_links(
     check_row_counts(len(source_lengths), len(target_lengths), len(links))
     source = links.flat[:, 0]
     target = links.flat[:, 1]
-    is_beyond = (source < 0) | (target < 0)
-    is_beyond |= source >= np.repeat(source_lengths, links.lengths)
-    is_beyond |= target >= np.repeat(target_lengths, links.lengths)
+    link_source_lengths = np.repeat(source_lengths, links.lengths)
+    link_target_lengths = np.repeat(target_lengths, links.lengths)
+    is_beyond = (source < 0) | (source >= link_source_lengths)
+    is_beyond |= (target < 0) | (target >= link_target_lengths)
     if is_beyond.any():
         link = int(np.argmax(is_beyond))
         row = int(links.rows()[link])

@@ -20,8 +20,11 @@ _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
 def line_order(phrases: Ragged, spellings: Sequence[str]) -> IntArray:
     """Return the indices that sort phrases (rows of indices of spellings) as the lines that begin with them."""
     ranks, end = word_ranks(spellings)
-    columns = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0]).padded(end).T
-    return np.lexsort(columns[::-1]) if len(columns) else np.arange(len(phrases))
+    rank_rows = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0])
+    columns = rank_rows.padded(end).T
+    if not len(columns):
+        return np.arange(len(phrases))
+    return np.lexsort(columns[::-1])
 
 
 def word_ranks(spellings: Sequence[str]) -> tuple[Int32Array, int]:
@@ -30,7 +33,8 @@ def word_ranks(spellings: Sequence[str]) -> tuple[Int32Array, int]:
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = np.empty(len(keys), np.int32)
     ranks[order] = np.arange(1, 2 * len(keys), 2)
-    return ranks, 2 * bisect([keys[number] for number in order], f"{SEPARATOR} ")
+    smaller = bisect(sorted(keys), f"{SEPARATOR} ")
+    return ranks, 2 * smaller
 
 
 def escape(word: str) -> str:
@@ -43,4 +47,6 @@ def escape(word: str) -> str:
 
 
 def _reference(match: re.Match[str]) -> str:
-    return "&amp;" if match[0] == "&" else f"&#{ord(match[0])};"
+    if match[0] == "&":
+        return "&amp;"
+    return f"&#{ord(match[0])};"

@@ -48,25 +48,28 @@ def parse_pharaoh(lines: Sequence[str], where: str, first_row: int = 0) -> LinkC
         raise _invalid_link(lines, where, first_row + 1)
     text = "\n".join(lines)
     characters = np.frombuffer(text.encode(), np.uint8)
-    marks_at = np.flatnonzero(np.isin(characters, np.frombuffer(_MARKS, np.uint8)))  # (links,)
+    is_mark = np.isin(characters, np.frombuffer(_MARKS, np.uint8))
+    marks_at = np.flatnonzero(is_mark)  # (links,)
     line_ends = np.flatnonzero(characters == ord("\n"))
     rows = first_row + np.searchsorted(line_ends, marks_at)
     links = np.zeros((0, 2), np.int32)
     if len(rows):
         links = np.fromstring(text.translate(_BLANKS), np.int32, sep=" ").reshape(-1, 2)
-    return LinkColumns(rows, links, characters[marks_at] != ord("-"))
+    is_possible = characters[marks_at] != ord("-")
+    return LinkColumns(rows, links, is_possible)
 
 
 def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
     """Yield a line `0-0 1-2` per pair, from all links or from chunks; raise a DataError for an index over 999,999."""
     chunks = [links] if isinstance(links, Ragged) else links
     for chunk in chunks:
-        if chunk.flat.max(initial=0) >= MAX_WORDS or chunk.flat.min(initial=0) < 0:
-            raise DataError(
-                f"links of words {chunk.flat.min()} to {chunk.flat.max()}; expected 0 to {MAX_WORDS - 1}"
-            )
+        lowest = chunk.flat.min(initial=0)
+        highest = chunk.flat.max(initial=0)
+        if lowest < 0 or highest >= MAX_WORDS:
+            raise DataError(f"links of words {lowest} to {highest}; expected 0 to {MAX_WORDS - 1}")
         for start in range(0, len(chunk), CHUNK):
-            yield from link_texts(chunk.slice(start, min(start + CHUNK, len(chunk)))).to_pylist()
+            part = chunk.slice(start, min(start + CHUNK, len(chunk)))
+            yield from link_texts(part).to_pylist()
 
 
 def link_texts(links: Ragged) -> Any:
@@ -83,7 +86,8 @@ def link_texts(links: Ragged) -> Any:
 def arrow_texts(texts: Sequence[str]) -> Any:
     """Return texts as an Arrow array."""
     data = [text.encode() for text in texts]
-    buffers = [None, pa.py_buffer(np.cumsum([0, *map(len, data)])), pa.py_buffer(b"".join(data))]
+    offsets = np.cumsum([0, *map(len, data)])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(data))]
     return pa.Array.from_buffers(pa.large_string(), len(data), buffers)
 
 

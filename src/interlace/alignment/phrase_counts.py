@@ -77,13 +77,15 @@ class DistinctPhrases:
         """Count and sort the phrases that occur. occurrences: (n,) nodes, maybe mapped from a file."""
         counts = np.zeros(trie.used, np.int64)
         for start in range(0, len(occurrences), _RANGE):
-            counts += np.bincount(occurrences[start : start + _RANGE], minlength=trie.used)
+            block = occurrences[start : start + _RANGE]
+            counts += np.bincount(block, minlength=trie.used)
         nodes = np.flatnonzero(counts)
         words = trie.spell(nodes.astype(np.int32))
         order = line_order(words, spellings)
+        sorted_nodes = nodes[order]
         numbers = np.zeros(trie.used, np.int64)
-        numbers[nodes[order]] = np.arange(len(order))
-        return cls(words.take(order), counts[nodes[order]], numbers)
+        numbers[sorted_nodes] = np.arange(len(order))
+        return cls(words.take(order), counts[sorted_nodes], numbers)
 
 
 @dataclass(frozen=True)
@@ -117,14 +119,13 @@ class PhraseText:
                 start = chunk.first - pairs.first
                 chunk_links = links.slice(start, start + len(chunk))
                 chunk_links = sorted_links(chunk_links.rows(), chunk_links.flat, len(chunk))
-                lengths = (chunk.source.lengths, chunk.target.lengths)
-                spans = phrase_pairs(*lengths, chunk_links, rules)
+                spans = phrase_pairs(chunk.source.lengths, chunk.target.lengths, chunk_links, rules)
                 # one trie per thread, so the numbers do not depend on timing
                 source_nodes = pool.submit(source.number, chunk.source, spans, 0)
                 target_nodes = pool.submit(target.number, chunk.target, spans, 2)
                 inner_links = link_sets(chunk_links, spans, rules.max_phrase_length)
-                nodes = np.stack([source_nodes.result(), target_nodes.result()], axis=1)
-                spilled.append(np.column_stack([nodes, inner_links]))
+                nodes = (source_nodes.result(), target_nodes.result())
+                spilled.append(np.column_stack([*nodes, inner_links]))
         occurrences = spilled.mapped()
         return cls(
             DistinctPhrases.of(source, occurrences[:, 0], pairs.source_types),
@@ -141,9 +142,8 @@ class PhraseText:
             stop = int(np.searchsorted(last_occurrences, limit, side="right"))
             rows = _counted(self._occurrences_of(first, stop))
             is_frequent = rows.counts >= min_count
-            yield CountedRows(
-                rows.entries[is_frequent], rows.counts[is_frequent], rows.links[is_frequent]
-            )
+            entries = rows.entries[is_frequent]
+            yield CountedRows(entries, rows.counts[is_frequent], rows.links[is_frequent])
             first = stop
 
     def _occurrences_of(self, first: int, stop: int) -> IntArray:
@@ -153,8 +153,10 @@ class PhraseText:
             block = self.occurrences[start : start + _RANGE]
             source = self.source.numbers[block[:, 0]]
             selected = (source >= first) & (source < stop)
-            target = self.target.numbers[block[selected, 1]]
-            parts.append(np.stack([source[selected], target, block[selected, 2]], axis=1))
+            part = block[selected]
+            part[:, 0] = source[selected]
+            part[:, 1] = self.target.numbers[part[:, 1]]
+            parts.append(part)
         return np.concatenate(parts)
 
 
@@ -175,11 +177,10 @@ def _counted(occurrences: IntArray) -> CountedRows:
     pairs = pairs[starts][by_frequency]
     links = links[starts][by_frequency]
     starts = _starts(pairs[1:] != pairs[:-1])
-    return CountedRows(
-        np.stack([pairs[starts] >> 32, pairs[starts] & 0xFFFFFFFF], axis=1),
-        np.add.reduceat(counts[by_frequency], starts),
-        links[starts],
-    )
+    distinct = pairs[starts]
+    entries = np.stack([distinct >> 32, distinct & 0xFFFFFFFF], axis=1)
+    pair_counts = np.add.reduceat(counts[by_frequency], starts)
+    return CountedRows(entries, pair_counts, links[starts])
 
 
 def _starts(differs: BoolArray) -> IntArray:
@@ -201,11 +202,13 @@ class _SpilledTable:
     def add(self, rows: CountedRows, rules: TableRules) -> None:
         """Score the next range of rows, and add the most probable translations of each source phrase."""
         source, target = rows.entries.T
-        frequencies = [self._text.target.counts[target], self._text.source.counts[source]]
-        counts = np.stack([*frequencies, rows.counts], axis=1).astype(np.float64)
+        target_counts = self._text.target.counts[target]
+        source_counts = self._text.source.counts[source]
+        counts = np.stack([target_counts, source_counts, rows.counts], axis=1)
         links = _spelled_links(rows.links, rules.max_phrase_length)
         scores = np.empty((len(counts), 4), np.float32)
-        scores[:, 0::2] = counts[:, 2:] / counts[:, :2]
+        scores[:, 0] = rows.counts / target_counts
+        scores[:, 2] = rows.counts / source_counts
         for start in range(0, len(counts), _ROWS):
             stop = min(start + _ROWS, len(counts))
             source_words = self._text.source.words.take(source[start:stop])
@@ -245,8 +248,8 @@ class _SpilledTable:
         occurs[column] = True
         numbers = np.cumsum(occurs) - 1
         for start in range(0, len(column), _ROWS):
-            rows = slice(start, start + _ROWS)
-            column[rows] = numbers[column[rows]]
+            part = column[start : start + _ROWS]
+            part[:] = numbers[part]
         return phrases.words.take(occurs)
 
 
@@ -254,7 +257,8 @@ def _spelled_links(link_bits: IntArray, max_length: int) -> Ragged:
     """Return a row of (source word, target word) for each set of links."""
     distinct, numbers = np.unique(link_bits, return_inverse=True)
     cells = np.arange(max_length * max_length)
-    rows, linked_cells = np.nonzero((distinct[:, None] >> cells) & 1)
+    is_linked = (distinct[:, None] >> cells) & 1
+    rows, linked_cells = np.nonzero(is_linked)
     words = np.stack(np.divmod(linked_cells, max_length), axis=1).astype(np.int16)
     lengths = np.bincount(rows, minlength=len(distinct))
     return Ragged.from_lengths(words, lengths).take(numbers)

@@ -49,11 +49,13 @@ def project(
             raise DataError(
                 f"line {number + 1}: {len(row)} labels, but the source has {source_words} words"
             )
+        pair_links = links[number]
         pair_confidence = confidence[link_starts[number] : link_starts[number + 1]]
         if are_names:
-            projected.append(_names(row, links[number], pair_confidence, target_words))
+            row_labels = _names(row, pair_links, pair_confidence, target_words)
         else:
-            projected.append(_tags(row, links[number], pair_confidence, target_words, missing))
+            row_labels = _tags(row, pair_links, pair_confidence, target_words, missing)
+        projected.append(row_labels)
     return projected
 
 
@@ -65,10 +67,8 @@ def _tags(
     missing: str,
 ) -> list[str]:
     tags = [missing] * length
-    for link in np.lexsort(
-        (-links[:, 0], confidence)
-    ).tolist():  # the best of a word is written last
-        source, target = links[link]
+    order = np.lexsort((-links[:, 0], confidence))  # the best of a word is written last
+    for source, target in links[order].tolist():
         tags[target] = row[source]
     return tags
 
@@ -78,12 +78,11 @@ def _names(
 ) -> list[str]:
     spans = []  # confidence, minus the first target word, the end, and the kind; the largest first
     for start, end, kind in name_spans(row):
-        inside = (links[:, 0] >= start) & (links[:, 0] < end)
-        if inside.any():
-            words = links[inside, 1]
-            spans.append(
-                (float(confidence[inside].sum()), -int(words.min()), int(words.max()) + 1, kind)
-            )
+        is_inside = (links[:, 0] >= start) & (links[:, 0] < end)
+        if is_inside.any():
+            words = links[is_inside, 1].tolist()
+            total = float(confidence[is_inside].sum())
+            spans.append((total, -min(words), max(words) + 1, kind))
     tags = ["O"] * length
     for _, minus_first, end, kind in sorted(spans, reverse=True):
         word = -minus_first

@@ -54,7 +54,8 @@ class Trie:
             columns.insert(0, last_words.astype(np.int32)[:, None])
             nodes = np.where(exists, pairs >> 32, 0)
         words = np.concatenate(columns, axis=1)
-        return Ragged.from_lengths(words[words >= 0], (words >= 0).sum(axis=1))
+        is_word = words >= 0
+        return Ragged.from_lengths(words[is_word], is_word.sum(axis=1))
 
 
 def _arrays(words: Ragged, spans: Ragged, first: int) -> tuple[Numbers, Offsets, Numbers, Offsets]:

@@ -25,7 +25,7 @@ Threads = Annotated[
 ]  # a field of several aligners
 UNKNOWN = -1
 MAX_CELLS = 1 << 22  # source words x target words of a training pair; 2,048 words on both sides
-MAX_PRIOR = 1e9  # links that a prior may give a type
+MAX_PRIOR = 4e9  # links of a prior: aligners count in 64-bit integers, in units of 2**-30 links
 _PENDING = -2  # not looked up yet
 
 
@@ -140,9 +140,9 @@ class Vocabularies(NamedTuple):
 
     def renumber(self, pairs: WordPairs) -> tuple[Renumbering, Renumbering]:
         """Return how the types of a text are numbered here."""
-        return Renumbering(pairs.source_types, self.source), Renumbering(
-            pairs.target_types, self.target
-        )
+        source = Renumbering(pairs.source_types, self.source)
+        target = Renumbering(pairs.target_types, self.target)
+        return source, target
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,7 @@ class Prior:
     def of(cls, lexicon: Lexicon | None, vocabularies: Vocabularies) -> Prior:
         """Convert a lexicon to the numbers of vocabularies, which grow by its types.
 
-        Entries that differ in case only are added. If a type would have more than MAX_PRIOR links, all counts are
-        scaled down, because aligners count in 64-bit integers. A DataError names an entry with an invalid count.
+        Entries that differ in case only are added. A DataError names an entry with an invalid count.
         """
         if lexicon is None or not len(lexicon):
             return cls(np.zeros((0, 2), np.int32), np.zeros(0))
@@ -170,14 +169,19 @@ class Prior:
             raise DataError(
                 f"priors: {source!r} - {target!r} has the count {count}; expected a number of at least 0"
             )
+        total = lexicon.counts.sum()
+        if total > MAX_PRIOR:
+            raise DataError(
+                f"priors: {total:g} links; expected at most {MAX_PRIOR:g}; divide all counts by a number"
+            )
         source_types, target_types = lexicon.entries.astype(np.int64).T
-        numbers = [
-            Renumbering(lexicon.source_types, vocabularies.source).of(source_types, grow=True),
-            Renumbering(lexicon.target_types, vocabularies.target).of(target_types, grow=True),
+        source_numbers = Renumbering(lexicon.source_types, vocabularies.source)
+        target_numbers = Renumbering(lexicon.target_types, vocabularies.target)
+        columns = [
+            source_numbers.of(source_types, grow=True),
+            target_numbers.of(target_types, grow=True),
         ]
-        entries, places = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
-        largest = max(float(lexicon.counts.max()), MAX_PRIOR)
-        links = lexicon.counts * (MAX_PRIOR / largest)
-        counts = np.bincount(places.reshape(-1), links, len(entries)).astype(np.float64)
-        total = max(float(np.bincount(entries[:, side], counts).max()) for side in (0, 1))
-        return cls(entries, counts * (MAX_PRIOR / max(total, MAX_PRIOR)))
+        pairs = np.stack(columns, axis=1)
+        entries, numbers = np.unique(pairs, axis=0, return_inverse=True)
+        counts = np.bincount(numbers.reshape(-1), lexicon.counts, len(entries)).astype(np.float64)
+        return cls(entries, counts)

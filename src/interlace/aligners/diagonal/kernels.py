@@ -80,12 +80,13 @@ class DiagonalModel(NamedTuple):
 
     @classmethod
     def of(
-        cls, table: Cooccurrence, nulls: tuple[Thetas, ...], tensions: Floats, null: float
+        cls, table: Cooccurrence, nulls: tuple[Thetas, Thetas], tensions: Floats, null: float
     ) -> DiagonalModel:
         """Return views of a table; nulls: of source and target; null: the probability of the null word."""
-        slots = (table.targets, table.slots["forward"], table.slots["backward"])
+        forward = table.slots["forward"]
+        backward = table.slots["backward"]
         odds = np.array([null / (1 - null)])
-        return cls(table.starts, *slots, *nulls, tensions, odds)
+        return cls(table.starts, table.targets, forward, backward, *nulls, tensions, odds)
 
 
 class ExpectedCounts(NamedTuple):
