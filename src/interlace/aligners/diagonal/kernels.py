@@ -178,7 +178,9 @@ def expect(
     for row in range(first, last):
         source = rows.source[rows.source_offsets[row] : rows.source_offsets[row + 1]]
         target = rows.target[rows.target_offsets[row] : rows.target_offsets[row + 1]]
-        _weigh(source, target, model, curves, cells, sums)
+        fill_curves(curves, len(source), len(target), model.tensions)
+        _look_up(source, target, model, cells)
+        _weigh(len(source), len(target), model, curves, cells, sums)
         _invert(target, odds, model.target_null, sums.target_weights, sums.target_sizes)
         _invert(source, odds, model.source_null, sums.source_weights, sums.source_sizes)
         _count_links(len(source), len(target), cells, sums, counts.links, totals)
@@ -212,40 +214,27 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
     """
     n = len(target)
     for i in range(len(source)):
-        source_type = source[i]
-        low = model.starts[source_type]
-        high = model.starts[source_type + 1]
+        low, high = model.starts[source[i]], model.starts[source[i] + 1]
         for j in range(n):
-            cell = i * n + j
-            target_type = target[j]
-            if source_type < 0 or target_type < 0:
-                cells.slots[cell] = UNSEEN_SLOT
-                cells.met[cell] = target_type
+            if source[i] < 0 or target[j] < 0:
+                cells.slots[i * n + j] = UNSEEN_SLOT
+                cells.met[i * n + j] = target[j]
                 continue
-            slot = first_slot(low, high, target_type)
-            cells.slots[cell] = slot
-            cells.met[cell] = model.targets[slot]
+            slot = first_slot(low, high, target[j])
+            cells.slots[i * n + j] = slot
+            cells.met[i * n + j] = model.targets[slot]
     for i in range(len(source)):
-        source_type = source[i]
-        low = model.starts[source_type]
-        high = model.starts[source_type + 1]
+        low, high = model.starts[source[i]], model.starts[source[i] + 1]
         for j in range(n):
             cell = i * n + j
-            target_type = target[j]
-            if cells.met[cell] != target_type:
-                slot = slot_from(cells.slots[cell], low, high, model.targets, target_type)
+            if cells.met[cell] != target[j]:
+                slot = slot_from(cells.slots[cell], low, high, model.targets, target[j])
                 cells.slots[cell] = UNSEEN_SLOT if model.targets[slot] == EMPTY else slot
 
 
 @njit(cache=True, nogil=True)
-def _weigh(
-    source: Types, target: Types, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums
-) -> None:
+def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums) -> None:
     """Compute the weights of all cells of a pair and their sums."""
-    m = len(source)
-    n = len(target)
-    fill_curves(curves, m, n, model.tensions)
-    _look_up(source, target, model, cells)
     sums.target_weights[:n] = 0.0
     sums.target_sizes[:n] = 0.0
     for i in range(m):
@@ -258,14 +247,12 @@ def _weigh(
                 forward = model.forward[slot]
                 backward = model.backward[slot]
             near = nearness(curves, 0, i, j)
-            weight = forward * near
-            cells.forward[cell] = weight
-            sums.target_weights[j] += weight
+            cells.forward[cell] = forward * near
+            sums.target_weights[j] += cells.forward[cell]
             sums.target_sizes[j] += near
             near = nearness(curves, 1, i, j)
-            weight = backward * near
-            cells.backward[cell] = weight
-            weights += weight
+            cells.backward[cell] = backward * near
+            weights += cells.backward[cell]
             sizes += near
         sums.source_weights[i] = weights
         sums.source_sizes[i] = sizes
@@ -274,10 +261,9 @@ def _weigh(
 @njit(cache=True, nogil=True)
 def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each sum of weights by its inverse, null word included, and each size by 1, the mass to distribute."""
-    for word in range(len(words)):
-        null_weight = odds * sizes[word] * theta[words[word]]
-        weights[word] = 1.0 / (weights[word] + null_weight)
-        sizes[word] = 1.0
+    for place in range(len(words)):
+        weights[place] = 1.0 / (weights[place] + odds * sizes[place] * theta[words[place]])
+        sizes[place] = 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -303,9 +289,9 @@ def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: Counts, total
             far += posterior * abs((i + 1) / m - (j + 1) / n)
             sums.target_sizes[j] -= posterior
             sums.source_sizes[i] -= posterior
-            add_atomically(counts, cells.slots[cell], _fixed(posterior))
-    totals[0] += _fixed(links)
-    totals[1] += _fixed(far)
+            add_atomically(counts, cells.slots[cell], np.int64(posterior * UNIT + 0.5))
+    totals[0] += np.int64(links * UNIT + 0.5)
+    totals[1] += np.int64(far * UNIT + 0.5)
 
 
 @njit(cache=True, nogil=True)
@@ -453,7 +439,9 @@ def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: D
         target = rows.target[target_words]
         m = len(source)
         n = len(target)
-        _weigh(source, target, model, curves, cells, sums)
+        fill_curves(curves, m, n, model.tensions)
+        _look_up(source, target, model, cells)
+        _weigh(m, n, model, curves, cells, sums)
         _add_null(source, odds, model.source_null, sums.source_weights, sums.source_sizes)
         _add_null(target, odds, model.target_null, sums.target_weights, sums.target_sizes)
         backward = cells.backward[: m * n].reshape(m, n)
