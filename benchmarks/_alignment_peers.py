@@ -52,7 +52,9 @@ class Eflomal:
     def command(self, folder: Path) -> list[str]:
         """Return the command that aligns `source` and `target` of a folder into `forward` and `backward`."""
         files = {"-s": "source", "-t": "target", "-f": "forward", "-r": "backward"}
-        paths = (part for option, name in files.items() for part in (option, str(folder / name)))
+        paths = (
+            part for option, name in files.items() for part in (option, str(folder / name))
+        )
         return [self.program, "--overwrite", *paths]
 
     def links(self, pairs: WordPairs) -> tuple[Ragged, Ragged]:
@@ -88,7 +90,9 @@ class Systran:
             write_lines(files[0], map(" ||| ".join, zip(*text.lines, strict=True)))
             with files[3].open("wb") as output:
                 subprocess.run(
-                    [self.python, "-c", SYSTRAN, *map(str, files[:3])], check=True, stdout=output
+                    [self.python, "-c", SYSTRAN, *map(str, files[:3])],
+                    check=True,
+                    stdout=output,
                 )
             return text.read_links(files[3])
 

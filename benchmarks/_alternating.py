@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import AutoTokenizer, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import (
+    AutoTokenizer,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
 
 from interlace.training.device import resolved
 

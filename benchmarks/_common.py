@@ -56,7 +56,9 @@ def _processor() -> str:
 def process_memory(field: str) -> float:
     """Return a field of /proc/self/status in MiB; `getrusage` would include the peak of the parent process."""
     rows = dict(
-        row.split(":", 1) for row in Path("/proc/self/status").read_text().split("\n") if ":" in row
+        row.split(":", 1)
+        for row in Path("/proc/self/status").read_text().split("\n")
+        if ":" in row
     )
     return int(rows[field].split()[0]) / 1024
 
@@ -96,7 +98,11 @@ def report(targets: Iterable[Target]) -> int:
     failed = 0
     for target in targets:
         if target.value is not None:
-            met = target.value >= target.limit if target.at_least else target.value <= target.limit
+            met = (
+                target.value >= target.limit
+                if target.at_least
+                else target.value <= target.limit
+            )
             bound = f"{'at least' if target.at_least else 'at most'} {target.limit}"
             print(
                 f"{target.name}: {target.value:.2f} (target: {bound}): {'met' if met else 'NOT MET'}"
@@ -108,7 +114,9 @@ def report(targets: Iterable[Target]) -> int:
 def startup_seconds(script: str) -> float:
     """Return the minimum of the times that five new processes print, after a first one that may compile."""
     runs = [
-        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
         for _ in range(6)
     ]
     return min(float(run.stdout) for run in runs[1:])
@@ -130,14 +138,18 @@ def caption_files() -> list[Path] | None:
     """Return Multi30k's English and German training captions, if INTERLACE_DATA has them."""
     folder = Path(os.environ.get("INTERLACE_DATA", "absent"), "parallel", "multi30k")
     return (
-        [folder / f"train.{language}.gz" for language in ("en", "de")] if folder.is_dir() else None
+        [folder / f"train.{language}.gz" for language in ("en", "de")]
+        if folder.is_dir()
+        else None
     )
 
 
 def caption_pairs() -> WordPairs:
     """Return 29,000 sentence pairs: Multi30k, or random words in nearly the same order on both sides."""
     if files := caption_files():
-        return WordPairs.of(PlainLines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
+        return WordPairs.of(
+            PlainLines(word_tokenizer="unicode").read_chunks(files, ["en", "de"])
+        )
     rng = generator(Purpose.SAMPLE, 0)
     shares = 1 / (10 + rng.permutation(10_000))  # Zipf's law
     lengths = rng.integers(4, 22, 29_000)

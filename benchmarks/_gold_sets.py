@@ -87,7 +87,9 @@ class GoldFiles:
                 )
             )
             golds.append(
-                read_alignments(folder / "alignment" / links, texts[-1].lengths, texts[-1].numbers)
+                read_alignments(
+                    folder / "alignment" / links, texts[-1].lengths, texts[-1].numbers
+                )
             )
         pairs = WordPairs.of(chain(self._extra(folder), (text.pairs for text in texts)))
         sure, possible = (
@@ -105,14 +107,18 @@ class GoldFiles:
             chunks.append(PlainLines(word_tokenizer="unicode").read_chunks(files, languages))
         if self.premises:
             files = [
-                text / "xnli-multiway" / f"xnli.11way.{split}.tsv.gz" for split in ("dev", "test")
+                text / "xnli-multiway" / f"xnli.11way.{split}.tsv.gz"
+                for split in ("dev", "test")
             ]
             chunks.append(Tsv(word_tokenizer="unicode").read_chunks(files, languages))
         for chunk in chain(*chunks):
-            kept = chunk.where((chunk.source.words.lengths > 0) & (chunk.target.words.lengths > 0))
+            kept = chunk.where(
+                (chunk.source.words.lengths > 0) & (chunk.target.words.lengths > 0)
+            )
             # The reference figures of fast_align and eflomal mix the words of both tokenizers, so do it here too.
             sides = [
-                replace(side, word_tokenizer="whitespace") for side in (kept.source, kept.target)
+                replace(side, word_tokenizer="whitespace")
+                for side in (kept.source, kept.target)
             ]
             yield replace(kept, source=sides[0], target=sides[1])
 

@@ -68,7 +68,8 @@ class JoeyNMT:
         for language, lines in zip(self.languages, sides, strict=True):
             ids = vocab.encode(list(lines), language=language).ids
             tokens = (
-                [vocab.tokenizer.id_to_token(number) for number in row] for row in ids.to_lists()
+                [vocab.tokenizer.id_to_token(number) for number in row]
+                for row in ids.to_lists()
             )
             write_lines(self.folder / f"{split}.{language}", (" ".join(row) for row in tokens))
 
@@ -83,7 +84,11 @@ class JoeyNMT:
         if done >= updates:
             return done
         checkpoint = next(
-            (one / "latest.ckpt" for one in reversed(segments) if (one / "latest.ckpt").exists()),
+            (
+                one / "latest.ckpt"
+                for one in reversed(segments)
+                if (one / "latest.ckpt").exists()
+            ),
             None,
         )
         segment = self.folder / f"segment-{len(segments):03d}"
@@ -107,7 +112,8 @@ class JoeyNMT:
         config["testing"]["load_model"] = str((segment / "best.ckpt").resolve())
         output = self.folder / "translated"
         if not self._run(
-            ["test", str(self._write(config, "test.yaml")), "--output-path", str(output)], seconds
+            ["test", str(self._write(config, "test.yaml")), "--output-path", str(output)],
+            seconds,
         ):
             return None
         lines = read_lines(Path(f"{output}.{split}"))
@@ -132,7 +138,10 @@ class JoeyNMT:
 
     def _run(self, arguments: list[str], seconds: float) -> bool:
         return run_with_timeout(
-            [self.python, "-m", "joeynmt", *arguments], self.folder / "log", seconds, self.folder
+            [self.python, "-m", "joeynmt", *arguments],
+            self.folder / "log",
+            seconds,
+            self.folder,
         )
 
     def _config(

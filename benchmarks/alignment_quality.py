@@ -70,7 +70,10 @@ def gibbs(gold: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
 
 def in_parts(gold: GoldSet, seed: int, parts: int) -> Iterator[tuple[str, Ragged]]:
     """Align the gold pairs with models of all text at once, of all text in parts, and of every Nth pair."""
-    pairs, cells = gold.pairs, int((gold.pairs.source.lengths * gold.pairs.target.lengths).sum())
+    pairs, cells = (
+        gold.pairs,
+        int((gold.pairs.source.lengths * gold.pairs.target.lengths).sum()),
+    )
     rows = np.arange(0, len(pairs), parts)
     sampled = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
     for label, cells_in_memory, text in (
@@ -102,7 +105,9 @@ class Results:
     systran: Systran | None
     seeds: int
     sets: dict[str, GoldSet] = field(default_factory=dict)
-    runs: dict[tuple[str, str], list[Agreement]] = field(default_factory=lambda: defaultdict(list))
+    runs: dict[tuple[str, str], list[Agreement]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     counts: dict[tuple[str, str], np.ndarray] = field(
         default_factory=dict
     )  # per sentence pair, for the bootstrap
@@ -116,9 +121,12 @@ class Results:
                 if gold.name in GOLD and label.startswith(("gibbs", "eflomal")):
                     counts = np.array([[one.links + one.sure, one.in_sure + one.in_possible]
                                        for one in gold.pair_scores(links)])  # fmt: skip
-                    self.counts[gold.name, label] = self.counts.get((gold.name, label), 0) + counts
+                    self.counts[gold.name, label] = (
+                        self.counts.get((gold.name, label), 0) + counts
+                    )
         peers = (
-            f"{label} {self.by_heuristic(gold.name, label)}" for label in ("eflomal", "diagonal")
+            f"{label} {self.by_heuristic(gold.name, label)}"
+            for label in ("eflomal", "diagonal")
         )
         print(
             f"{gold.name}: gibbs {self.mean(gold.name, 'gibbs')}, {', '.join(peers)}",
@@ -165,8 +173,12 @@ class Results:
         if (name, f"eflomal {best}") not in self.counts:
             return ""
         pairs = len(self.sets[name].sure)
-        drawn = generator(Purpose.SAMPLE, 0).multinomial(pairs, np.full(pairs, 1 / pairs), DRAWS)
-        ours, theirs = (drawn @ self.counts[name, label] for label in ("gibbs", f"eflomal {best}"))
+        drawn = generator(Purpose.SAMPLE, 0).multinomial(
+            pairs, np.full(pairs, 1 / pairs), DRAWS
+        )
+        ours, theirs = (
+            drawn @ self.counts[name, label] for label in ("gibbs", f"eflomal {best}")
+        )
         points = 100 * (ours[:, 1] / ours[:, 0] - theirs[:, 1] / theirs[:, 0])
         return "{:.1f} to {:.1f}".format(*np.percentile(points, [2.5, 97.5]))
 
@@ -210,7 +222,10 @@ def toy_table(results: Results) -> None:
     rows = [
         [
             name,
-            *(results.mean(name, label) or results.by_heuristic(name, label) for label in labels),
+            *(
+                results.mean(name, label) or results.by_heuristic(name, label)
+                for label in labels
+            ),
         ]
         for name in results.sets
     ]
@@ -273,7 +288,11 @@ def main() -> int:
             )
         table(f"set | in memory | in {options.parts} parts | one pair in {options.parts}", rows)
         return 0
-    peers = (Eflomal.find(options.peer_python), Systran.find(options.peer_python), options.seeds)
+    peers = (
+        Eflomal.find(options.peer_python),
+        Systran.find(options.peer_python),
+        options.seeds,
+    )
     print(environment())
     public, toy = Results(*peers), Results(*peers)
     folder = os.environ.get("INTERLACE_DATA")

@@ -131,7 +131,9 @@ def measure(size: int) -> None:
         before, start, cpu = process_memory("RssAnon"), time.perf_counter(), time.process_time()
         fitted = Gibbs().fit(many)
         training, start = time.perf_counter() - start, time.perf_counter()
-        links = sum(len(fitted.align_training_pairs(chunk).links.flat) for chunk in many.chunks())
+        links = sum(
+            len(fitted.align_training_pairs(chunk).links.flat) for chunk in many.chunks()
+        )
         aligning = time.perf_counter() - start
         cpu, peak = (
             time.process_time() - cpu,
@@ -153,7 +155,9 @@ def growth(sizes: Sequence[int]) -> list[Target]:
     )
     times, peaks, cells = np.array([measure_in_new_process(__file__, size) for size in sizes]).T
     return [
-        Target("processor time per pair, largest over smallest", times[-1] / times[0], MAX_GROWTH),
+        Target(
+            "processor time per pair, largest over smallest", times[-1] / times[0], MAX_GROWTH
+        ),
         Target("MiB besides the cells", float((peaks - cells).max()), MAX_OVERHEAD),
     ]
 

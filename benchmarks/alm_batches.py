@@ -85,7 +85,10 @@ def text(pairs: int) -> TextPairs:
     return TextPairs(
         *(
             Text(
-                language, lines[:pairs], word_tokenizer.of(language).split(lines[:pairs]), "unicode"
+                language,
+                lines[:pairs],
+                word_tokenizer.of(language).split(lines[:pairs]),
+                "unicode",
             )
             for language, lines in zip(("en", "de"), sides, strict=True)
         )
@@ -114,7 +117,9 @@ def write_corpora(
     return {
         "tlm, pairs": corpus,
         "alm, phrases stored": corpus.with_alignments(aligned, phrases, text=lines),
-        "alm, the table's argmax": corpus.with_alignments(aligned, phrases, text=lines, known=True),
+        "alm, the table's argmax": corpus.with_alignments(
+            aligned, phrases, text=lines, known=True
+        ),
     }
 
 
@@ -131,7 +136,9 @@ def write_copies(
         vocab.encode(lines[first : first + 20_000], "unicode", "en")
         for first in range(0, len(lines), 20_000)
     )
-    return Corpus.write(folder / "copies", chunks, languages=["en"], word_tokenizer="unicode"), rate
+    return Corpus.write(
+        folder / "copies", chunks, languages=["en"], word_tokenizer="unicode"
+    ), rate
 
 
 def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, float]]:
@@ -159,7 +166,11 @@ def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, fl
 
 def source_of(name: str, objective: Objective, plan: BatchPlan, vocab: Vocab) -> MixtureSource:
     return MixtureSource(
-        name, "en-de", objective, objective.prepare(Resources(vocab, Traits("bert", LENGTH))), plan
+        name,
+        "en-de",
+        objective,
+        objective.prepare(Resources(vocab, Traits("bert", LENGTH))),
+        plan,
     )
 
 
@@ -195,10 +206,13 @@ def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list
             f"{key:26} {rate:6.2f} million real tokens/s of processor time, {wall_rate:6.2f} of wall time"
         )
     parts = {
-        part: _size(folder / part) / len(pairs) for part in ("pairs", "text", "links", "phrases")
+        part: _size(folder / part) / len(pairs)
+        for part in ("pairs", "text", "links", "phrases")
     }
     parts["copies"] = _size(folder / "copies") / copied
-    print("bytes per pair: " + ", ".join(f"{part} {value:.0f}" for part, value in parts.items()))
+    print(
+        "bytes per pair: " + ", ".join(f"{part} {value:.0f}" for part, value in parts.items())
+    )
     print(f"code-switched text {lines_per_second / 1e3:6.1f} thousand lines/s")
     needed = sum(parts[part] for part in ("pairs", "text", "links", "phrases"))
     rate = rates["alm, phrases stored"][0]
@@ -221,7 +235,9 @@ def main() -> int:
     parser.add_argument("--tokenizer", default="", help="folder of a published tokenizer")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return report(measure(Path(folder), text(options.pairs), options.copied, options.tokenizer))
+        return report(
+            measure(Path(folder), text(options.pairs), options.copied, options.tokenizer)
+        )
 
 
 if __name__ == "__main__":

@@ -65,7 +65,9 @@ def random_sentences(vocab: Vocab, count: int, language: str) -> Sentences:
     lengths = np.clip(rng.gamma(6.0, 2.5, size=count).astype(int), 5, 30)
     ids = rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32)
     columns = Ragged.from_lengths(ids, lengths)
-    return Sentences(columns, Ragged(columns.columns().astype(np.int32), columns.offsets), language)
+    return Sentences(
+        columns, Ragged(columns.columns().astype(np.int32), columns.offsets), language
+    )
 
 
 def interlace_batches(source: MixtureSource) -> Callable[[], int]:
@@ -144,7 +146,9 @@ def main() -> None:
     bucketed = BucketedBatches(
         pairs, BucketPlan(pairs.lengths, BUDGET, overhead=3, max_length=LENGTH)
     )
-    blocks = [[vocab.begin, *row.tolist(), vocab.end] for row in streams.take(np.arange(4_000)).ids]
+    blocks = [
+        [vocab.begin, *row.tolist(), vocab.end] for row in streams.take(np.arange(4_000)).ids
+    ]
     sentences = [[vocab.begin, *row.tolist(), vocab.end] for row in text.ids.slice(0, 40_000)]
     rates = median_rates(
         {

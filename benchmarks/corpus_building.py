@@ -91,7 +91,9 @@ def time_ratio(folder: Path, lines: list[str]) -> float:
             statistics.median(side[0] for side in sides) for sides in zip(*runs, strict=True)
         )
         times = f"encode_batch {encoded:5.2f} s   build {built:5.2f} s"
-        print(f"{kind:10} {times}   ratio {wall:.2f} (processor time {processor:.2f})", flush=True)
+        print(
+            f"{kind:10} {times}   ratio {wall:.2f} (processor time {processor:.2f})", flush=True
+        )
         ratios[kind] = wall
     return ratios["byte-bpe"]
 

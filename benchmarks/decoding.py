@@ -62,7 +62,8 @@ def parallel_text(name: str) -> tuple[list[str], list[str]]:
     root = Path(os.environ.get("INTERLACE_DATA", "absent"))
     if name == "multi30k" and root.is_dir():
         sides = [
-            root / f"parallel/multi30k/test_2016_flickr.{language}.gz" for language in ("en", "de")
+            root / f"parallel/multi30k/test_2016_flickr.{language}.gz"
+            for language in ("en", "de")
         ]
         return list(read_lines(sides[0])), list(read_lines(sides[1]))
     if name == "xnli" and root.is_dir():
@@ -154,7 +155,9 @@ class Comparison:
                 )
                 if self.lengths is not None:
                     decoding = FixedLengths(decoding, self.lengths[rows[part]], self.vocab.end)
-                limits = torch.from_numpy(search.limits(ids.lengths[part], SHAPE.max_length - 1))
+                limits = torch.from_numpy(
+                    search.limits(ids.lengths[part], SHAPE.max_length - 1)
+                )
                 first = torch.full((len(part),), self.vocab.target(self.languages[1]))
                 beams = beam_search(decoding, first, limits, constraints, self.beam)
                 found |= dict(zip(part.tolist(), beams.best().to_lists(), strict=True))
@@ -166,8 +169,12 @@ class Comparison:
         banned = list(TokenConstraints.of(self.vocab, self.ours.vocab_size).banned_ids)
         for start in range(0, len(rows), self.batch):
             part = rows[start : start + self.batch]
-            inputs = encoder_inputs(self.ours, self.ids.take(part), self.vocab, self.languages[0])
-            limit = int(SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max())
+            inputs = encoder_inputs(
+                self.ours, self.ids.take(part), self.vocab, self.languages[0]
+            )
+            limit = int(
+                SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max()
+            )
             processors = (
                 []
                 if self.lengths is None
@@ -181,14 +188,19 @@ class Comparison:
             )  # fmt: skip
             special = (self.vocab.end, self.vocab.pad)
             found += [
-                [token for token in row[1:] if token not in special] for row in generated.tolist()
+                [token for token in row[1:] if token not in special]
+                for row in generated.tolist()
             ]
         return found
 
 
-def random_model(lines: list[str], references: list[str], folder: Path) -> tuple[Seq2Seq, Vocab]:
+def random_model(
+    lines: list[str], references: list[str], folder: Path
+) -> tuple[Seq2Seq, Vocab]:
     """Save a model with the same random weights at every call, which never predicts the end."""
-    vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(["en", "de"])
+    vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(
+        ["en", "de"]
+    )
     encoder = from_shape(SHAPE, vocab)
     model = join(encoder, fresh_decoder(encoder.model.config, 0)).eval()
     torch.nn.init.constant_(
@@ -277,7 +289,9 @@ def main() -> None:
     )
     languages = (options.source, options.target)
     for beam in options.beams:
-        comparison = Comparison(model, theirs, vocab, ids, lengths, languages, options.batch, beam)
+        comparison = Comparison(
+            model, theirs, vocab, ids, lengths, languages, options.batch, beam
+        )
         measure(comparison, options, clock)
 
 

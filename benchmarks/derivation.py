@@ -80,7 +80,8 @@ def random_text() -> Text:
     ]
     made = Text.of(lines, "en")
     made.tags["pos"] = [
-        ["PROPN" if len(word) > 7 else "X" for word in made.tokens(row)] for row in range(len(made))
+        ["PROPN" if len(word) > 7 else "X" for word in made.tokens(row)]
+        for row in range(len(made))
     ]
     return made
 
@@ -136,14 +137,19 @@ def inverted_order(words: list[str], bounds: list[list[int]]) -> list[int]:
     """Return the word at each position: reversed units of each sentence, with the final punctuation in place."""
     order: list[int] = []
     pieces: list[list[int]] = []
-    ends = inside = False  # whether the previous word ends a sentence, or is a mark inside of one
+    ends = inside = (
+        False  # whether the previous word ends a sentence, or is a mark inside of one
+    )
     for place, word in enumerate(words):
         touches = place > 0 and bounds[place][0] == bounds[place - 1][1]
         mark = word[0] in MARKS and all(letter in MARKS for letter in word)
         closes = word[0] in CLOSERS and all(letter in CLOSERS for letter in word)
         at_end = (mark or closes) and is_at_end(words, bounds, place)
         abbreviates = (
-            mark and at_end and bool(pieces) and is_abbreviation(words, bounds, place, pieces[-1])
+            mark
+            and at_end
+            and bool(pieces)
+            and is_abbreviation(words, bounds, place, pieces[-1])
         )
         joined = touches and (inside or abbreviates or (mark and not at_end and not ends))
         inside = not at_end and (mark or (closes and inside and touches))
@@ -186,7 +192,9 @@ def is_abbreviation(
     )
 
 
-def needs_no_space(words: list[str], bounds: list[list[int]], order: list[int], place: int) -> bool:
+def needs_no_space(
+    words: list[str], bounds: list[list[int]], order: list[int], place: int
+) -> bool:
     """Return whether two words that are adjacent now need no space between them."""
     before, word = order[place - 1], order[place]
     if word == before + 1:
@@ -195,7 +203,12 @@ def needs_no_space(words: list[str], bounds: list[list[int]], order: list[int], 
     if is_tight(first) and is_tight(last):
         return not (first in CLOSERS and (last in CLOSERS or last in MARKS))
     alone = before == 0 or bounds[before][0] > bounds[before - 1][1]
-    return word == place and first in MARKS and last.isalnum() and (alone or len(words[before]) > 1)
+    return (
+        word == place
+        and first in MARKS
+        and last.isalnum()
+        and (alone or len(words[before]) > 1)
+    )
 
 
 def is_one_word(before: str, word: str) -> bool:
@@ -265,7 +278,11 @@ def check_identical(chunks: list[DerivedText], looped: DerivedText) -> None:
         expected = looped.text.slice(first, first + CHUNK)
         head = np.arange(len(chunk.text)) < len(expected)
         text = chunk.text.where(head)
-        if (text.lines, text.words, text.tags) != (expected.lines, expected.words, expected.tags):
+        if (text.lines, text.words, text.tags) != (
+            expected.lines,
+            expected.words,
+            expected.tags,
+        ):
             raise SystemExit("the text of the loop differs")
         if chunk.links.take(head) != Ragged.concatenate(
             [looped.links.slice(first, first + len(expected))]

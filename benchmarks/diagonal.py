@@ -153,7 +153,11 @@ def main() -> int:
         sizes = options.growth.split(",")
         seconds = [measure_in_new_process(__file__, int(size)) for size in sizes]
         return report(
-            [Target("time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH)]
+            [
+                Target(
+                    "time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH
+                )
+            ]
         )
     pairs = caption_pairs()
     print(f"{len(pairs):,} pairs, {os.cpu_count()} cores")

@@ -26,7 +26,12 @@ import numpy as np
 import torch
 from _alternating import AlternatingUpdates, tokenizer_of, trainer_of
 from _common import environment
-from transformers import BertConfig, BertForSequenceClassification, DataCollatorWithPadding, logging
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    DataCollatorWithPadding,
+    logging,
+)
 
 from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Pairs
@@ -93,16 +98,27 @@ class FineTuning:
 
     def updates(self) -> Iterator[int]:
         """Run an update at each `next`, and yield its number of examples."""
-        plan = BucketPlan(self.examples.lengths, self.tokens, seed=0, max_length=LENGTH, overhead=3)
+        plan = BucketPlan(
+            self.examples.lengths, self.tokens, seed=0, max_length=LENGTH, overhead=3
+        )
         source = MixtureSource(
             "xnli", "en", self.head, self.prepared, BucketedBatches(self.examples, plan)
         )
         settings = OptimizerSettings(
-            learning_rate=2e-5, schedule="constant", warmup=0, weight_decay=0.0, betas=(0.9, 0.999)
+            learning_rate=2e-5,
+            schedule="constant",
+            warmup=0,
+            weight_decay=0.0,
+            betas=(0.9, 0.999),
         )
         mixture = Mixture([source], 0)
         training = Training(
-            self.model, mixture, settings.build(self.model), settings, self.accelerator, last=10**6
+            self.model,
+            mixture,
+            settings.build(self.model),
+            settings,
+            self.accelerator,
+            last=10**6,
         )
         return (step.rows for step in steps(training, Progress()))
 
@@ -158,7 +174,9 @@ def main() -> None:
     clock = time.process_time if options.cpu_time else time.perf_counter
     premises, hypotheses, labels = nli_examples(options.examples)
     vocab = Vocab.learn({"en": premises + hypotheses}, size=20_000)
-    pairs = Pairs(vocab.encode(premises, language="en"), vocab.encode(hypotheses, language="en"))
+    pairs = Pairs(
+        vocab.encode(premises, language="en"), vocab.encode(hypotheses, language="en")
+    )
     fine_tuning = FineTuning(LabeledExamples(pairs, labels=np.array(labels, np.int32)), vocab)
     rows: Any = [
         {
@@ -174,7 +192,9 @@ def main() -> None:
         for one, two, label in zip(pairs.source.ids, pairs.target.ids, labels, strict=True)
     ]
     mean = np.mean([len(row["input_ids"]) for row in rows])
-    print(f"{len(rows)} pairs, {mean:.1f} tokens on average; examples/s: interlace, Trainer, ratio")
+    print(
+        f"{len(rows)} pairs, {mean:.1f} tokens on average; examples/s: interlace, Trainer, ratio"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for sampling in ("group_by_length", "random"):
             timed = AlternatingUpdates(fine_tuning.updates(), lambda: BATCH, clock)

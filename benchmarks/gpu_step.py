@@ -90,7 +90,10 @@ CELLS = [
     Cell("mlm-250k-compiled", OBJECTIVE, LARGE, compiled=True),
     Cell("trainer-250k", DEFAULTS, LARGE),
     Cell("trainer-250k-tuned", TUNED, LARGE),
-    *(Cell(f"{name}-250k", OBJECTIVE, LARGE, name) for name in ("tlm", "alm", "weam", "align_mlm")),
+    *(
+        Cell(f"{name}-250k", OBJECTIVE, LARGE, name)
+        for name in ("tlm", "alm", "weam", "align_mlm")
+    ),
 ]
 
 
@@ -177,7 +180,9 @@ class Clock:
 
 def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:
     """Return tokens/s and operations a token of an objective."""
-    training = training_of(cell.objective, vocabulary(size), shape, tokens, compiled=cell.compiled)
+    training = training_of(
+        cell.objective, vocabulary(size), shape, tokens, compiled=cell.compiled
+    )
     clock, timed = Clock(), []
     for step in steps(training, Progress()):
         clock(step.index)
@@ -278,7 +283,10 @@ def table(found: dict[str, dict[str, Any]]) -> list[str]:
             lines += [f"{cell.name:20} {(result or {}).get('error', 'not measured')}"]
             continue
         base = found.get("mlm-20k" if cell.size == SMALL else "mlm-250k", {})
-        flops, peak = result.get("flops", base.get("flops")), result.get("peak", base.get("peak"))
+        flops, peak = (
+            result.get("flops", base.get("flops")),
+            result.get("peak", base.get("peak")),
+        )
         share = f"{result['rate'] * flops / peak:.1%}" if flops and peak else "-"
         waited = f"{result['waited']:.1%}" if "waited" in result else "-"
         memory = f"{result['memory'] / 1e9:.2f} GB"

@@ -54,7 +54,9 @@ def captions() -> list[str]:
         return [line for pair in zip(*map(read_lines, files), strict=True) for line in pair]
     rng = generator(Purpose.SAMPLE, 0)
     letters = list("abcdefghijklmnopqrstuvwxyz")
-    words = np.array(["".join(rng.choice(letters, size=rng.integers(2, 9))) for _ in range(30_000)])
+    words = np.array(
+        ["".join(rng.choice(letters, size=rng.integers(2, 9))) for _ in range(30_000)]
+    )
     lengths = np.clip(rng.gamma(9.0, 1.35, size=40_000).astype(int), 4, 35)
     return [" ".join(words[rng.zipf(1.3, size=length) % len(words)]) for length in lengths]
 
@@ -72,7 +74,9 @@ def interlace_updates(text: Sentences, vocab: Vocab, size: int) -> Iterator[int]
     )
     model = accelerator.prepare(TrainingModel(backbone, {"mlm": objective}, 0))
     mixture = Mixture([MixtureSource("mlm", "captions", objective, prepared, plan)], 0)
-    training = Training(model, mixture, settings.build(model), settings, accelerator, last=10**6)
+    training = Training(
+        model, mixture, settings.build(model), settings, accelerator, last=10**6
+    )
     return (step.tokens for step in steps(training, Progress()))
 
 
@@ -159,9 +163,7 @@ def main() -> None:
             )
             ratios = [own / other for own, other in zip(ours, theirs, strict=True)]
             rates = f"{statistics.median(ours):8.0f} {statistics.median(theirs):8.0f}"
-            spread = (
-                f"{statistics.median(ratios):5.2f} (min {min(ratios):.2f}, max {max(ratios):.2f})"
-            )
+            spread = f"{statistics.median(ratios):5.2f} (min {min(ratios):.2f}, max {max(ratios):.2f})"
             print(f"  {name:34} {rates}   {spread}")
 
 

@@ -65,7 +65,9 @@ def align(pairs: WordPairs, path: str | None) -> tuple[Ragged, float]:
         rows = [[link.split("-") for link in line.split()] for line in read_lines(path)]
         return Ragged.of([[(int(i), int(j)) for i, j in row] for row in rows], width=2), 0.0
     aligner = ALIGNERS.build("diagonal")
-    aligner.fit(pairs.slice(0, 100)).align(pairs.slice(0, 100))  # compiles, or loads compiled code
+    aligner.fit(pairs.slice(0, 100)).align(
+        pairs.slice(0, 100)
+    )  # compiles, or loads compiled code
     start = time.perf_counter()
     links = aligner.fit(pairs).align(pairs).links
     return links, time.perf_counter() - start
@@ -83,7 +85,9 @@ def compare_with_nltk(pairs: WordPairs, links: Ragged, python: str | None) -> fl
     ours, theirs = [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links, RULES, threads=1)
+        spans = phrase_pairs(
+            pairs.source.lengths, pairs.target.lengths, links, RULES, threads=1
+        )
         ours.append(len(pairs) / (time.perf_counter() - start))
         if python:
             run = subprocess.run(

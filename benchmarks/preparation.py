@@ -113,7 +113,9 @@ def gathering_rate(folder: Path) -> float:
     for parts in PARTS:
         chunks = (_sentences(rng, ROWS // parts) for _ in range(parts))
         into = folder / f"{parts}-parts"
-        corpora.append(Corpus.write(into, chunks, languages=["en"], word_tokenizer="whitespace"))
+        corpora.append(
+            Corpus.write(into, chunks, languages=["en"], word_tokenizer="whitespace")
+        )
         _leave_page_cache(into)
     rates: list[list[float]] = [[], []]
     for _ in range(READS):

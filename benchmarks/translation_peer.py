@@ -148,7 +148,11 @@ def train_and_translate_joey(options: argparse.Namespace, deadline: float) -> bo
         )
     rows = mean_sentences(options.output / "ours")
     done = joey.train(
-        options.updates, rows, options.peer_rate, warmup(options.updates), seconds_left(deadline)
+        options.updates,
+        rows,
+        options.peer_rate,
+        warmup(options.updates),
+        seconds_left(deadline),
     )
     print(f"Joey NMT: {done:,} of {options.updates:,} updates of {rows} sentences")
     if done < options.updates or seconds_left(deadline) <= 0:
@@ -214,7 +218,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=29_000, help="training pairs")
     parser.add_argument("--test", type=int, default=1000, help="lines of the test set")
     parser.add_argument(
-        "--tokens", type=int, default=2048, help="tokens per batch of interlace, including padding"
+        "--tokens",
+        type=int,
+        default=2048,
+        help="tokens per batch of interlace, including padding",
     )
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--peer-rate", type=float, default=1e-3)
@@ -240,7 +247,9 @@ def main() -> None:
     for name, system in (("interlace", result["ours"]), ("Joey NMT", result["peer"])):
         interval = f"({system['low']:.1f} to {system['high']:.1f})"
         weights = f"{system['parameters'] or 0:,} weights"
-        print(f"{name}: BLEU {system['bleu']:.1f} {interval}, chrF {system['chrf']:.1f}, {weights}")
+        print(
+            f"{name}: BLEU {system['bleu']:.1f} {interval}, chrF {system['chrf']:.1f}, {weights}"
+        )
     gain = result["difference"]
     print(
         f"difference: {gain['bleu']:+.1f} ({gain['low']:+.1f} to {gain['high']:+.1f}); {result['signature']}"

@@ -124,7 +124,9 @@ def main() -> int:
     if options.measure:
         print(json.dumps(measure(options.measure, options.rows, options.size, options.width)))
         return 0
-    rows = dict.fromkeys(systems(), options.rows) | {"plain": min(options.rows, options.plain_rows)}
+    rows = dict.fromkeys(systems(), options.rows) | {
+        "plain": min(options.rows, options.plain_rows)
+    }
     found: dict[str, list[dict[str, float]]] = {name: [] for name in rows}
     for _ in range(options.rounds):
         for name, count in rows.items():

@@ -51,7 +51,9 @@ def random_sentences(
     pieces = rng.choice([1, 2, 3], p=[0.7, 0.2, 0.1], size=words.sum())
     row = np.repeat(np.arange(len(words)), words)
     lengths = np.bincount(row, weights=pieces, minlength=len(words)).astype(np.int64)
-    word_of_token = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(np.int32)
+    word_of_token = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(
+        np.int32
+    )
     ids = rng.choice(VOCAB.regular_ids, size=len(word_of_token)).astype(np.int32)
     return Sentences(
         Ragged.from_lengths(ids, lengths), Ragged.from_lengths(word_of_token, lengths), language
@@ -71,7 +73,9 @@ def random_pairs(count: int, mean: float) -> Pairs:
     keys = np.unique((row * 128 + i) * 128 + j)
     flat = np.stack([keys // 128 % 128, keys % 128], axis=1).astype(np.int32)
     links = Ragged.from_lengths(flat, np.bincount(keys // 128**2, minlength=count))
-    return Pairs(random_sentences(rng, source, "en"), random_sentences(rng, target, "de"), links)
+    return Pairs(
+        random_sentences(rng, source, "en"), random_sentences(rng, target, "de"), links
+    )
 
 
 def rate(objective: Objective, corpus: Pairs, first: int) -> float:
@@ -79,7 +83,11 @@ def rate(objective: Objective, corpus: Pairs, first: int) -> float:
     plan = BucketPlan(corpus.lengths, BUDGET, overhead=3, max_length=256)
     prepared = objective.prepare(Resources(VOCAB, Traits("bert", 512)))
     mixture = Mixture(
-        [MixtureSource("objective", "en-de", objective, prepared, BucketedBatches(corpus, plan))],
+        [
+            MixtureSource(
+                "objective", "en-de", objective, prepared, BucketedBatches(corpus, plan)
+            )
+        ],
         seed=0,
     )
     start = time.perf_counter()

@@ -31,7 +31,9 @@ myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
 # Notebooks are executed again when they or the source changed.
-SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted((HERE.parent / "src").rglob("*.toml"))
+SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted(
+    (HERE.parent / "src").rglob("*.toml")
+)
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCE)).hexdigest()[:16]
 nb_execution_mode = "cache"
 os.environ["INTERLACE_CACHE"] = str(
@@ -84,7 +86,8 @@ def keep_together(_app, doctree, _name) -> None:
     for text in list(doctree.findall(Text)):
         if not isinstance(text.parent, literal | literal_block):
             text.parent.replace(
-                text, Text(re.sub(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text))
+                text,
+                Text(re.sub(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text)),
             )
 
 

@@ -171,7 +171,9 @@ def table(fields: dict[str, FieldInfo]) -> str:
     rows = ["| key | type | default | range | meaning |", "|---|---|---|---|---|"]
     for key, field in fields.items():
         kind = (
-            "section" if section_of(field) else type_name(field.annotation).replace(" | None", "")
+            "section"
+            if section_of(field)
+            else type_name(field.annotation).replace(" | None", "")
         )
         default = (
             "required" if field.is_required() else field.get_default(call_default_factory=True)
@@ -191,7 +193,9 @@ def table(fields: dict[str, FieldInfo]) -> str:
 def toml_value(value: Any) -> str:
     """A value as TOML: a string, number, boolean, list or inline table."""
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {toml_value(part)}' for key, part in value.items())} }}"
+        return (
+            f"{{ {', '.join(f'{key} = {toml_value(part)}' for key, part in value.items())} }}"
+        )
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml_value, value))}]"
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
@@ -219,7 +223,9 @@ def entries() -> str:
         "Filters, `[filters.NAME]`": FILTERS,
         "Embedding methods, `[embeddings]`": EMBEDDING_METHODS,
     }
-    kinds["Transformations, `[derived.LANGUAGE.settings.NAME]`"] = registries()["transformations"]
+    kinds["Transformations, `[derived.LANGUAGE.settings.NAME]`"] = registries()[
+        "transformations"
+    ]
     parts = []
     for title, registry in kinds.items():
         parts.append(f"## {title}\n")
@@ -277,7 +283,9 @@ def functions() -> str:
     named["report"] = type(interlace.report).__call__  # a package that can be called
     pairs = named.pop("Pairs")
     named |= {
-        f"Pairs.{name}": getattr(pairs, name) for name in vars(pairs) if name.startswith("from_")
+        f"Pairs.{name}": getattr(pairs, name)
+        for name in vars(pairs)
+        if name.startswith("from_")
     }
     for name, function in sorted(named.items()):
         parameters = ", ".join(map(parameter, parameters_of(function)))
@@ -288,7 +296,9 @@ def functions() -> str:
 
 def parameters_of(function: Any) -> list[inspect.Parameter]:
     """The parameters of a function or class, without `self`."""
-    return [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    return [
+        one for one in inspect.signature(function).parameters.values() if one.name != "self"
+    ]
 
 
 def parameter(one: inspect.Parameter) -> str:
@@ -332,7 +342,10 @@ def printed(command: str, folder: str) -> str:
     os.chdir(folder)
     try:
         done = CliRunner().invoke(
-            application(), shlex.split(command)[1:], env={"COLUMNS": "120"}, standalone_mode=False
+            application(),
+            shlex.split(command)[1:],
+            env={"COLUMNS": "120"},
+            standalone_mode=False,
         )
     finally:
         os.chdir(before)

@@ -78,7 +78,8 @@ def run(notebook, monkeypatch, folder, **replaced):
         last = body.pop() if isinstance(body[-1], ast.Expr) else None
         exec(compile(ast.Module(body, []), notebook.name, "exec"), names)  # noqa: S102 - our own notebooks
         if last is not None:
-            values.append(eval(compile(ast.Expression(last.value), notebook.name, "eval"), names))  # noqa: S307
+            expression = compile(ast.Expression(last.value), notebook.name, "eval")
+            values.append(eval(expression, names))  # noqa: S307
     return [value for value in values if value is not None]
 
 

@@ -80,7 +80,9 @@ def test_the_recipe_on_the_page_trains_the_objective(tmp_path):
 
 def test_the_page_names_existing_attributes_and_building_blocks():
     contract, blocks = (
-        PAGE[PAGE.index("| `reads`") :].split("# A task of your own")[0].split("## Building blocks")
+        PAGE[PAGE.index("| `reads`") :]
+        .split("# A task of your own")[0]
+        .split("## Building blocks")
     )
     for name in re.findall(r"^\| `(\w+)", contract, re.MULTILINE):
         assert hasattr(Objective, name), name
@@ -115,7 +117,9 @@ def run(name, code, folder, monkeypatch, **replaced):
     monkeypatch.chdir(folder)
     (folder / f"{name}.py").write_text(code, encoding="utf-8")
     (command,) = (command for command in COMMANDS if f"--code {name}.py" in command)
-    done = CliRunner().invoke(application(), [replaced.get(part, part) for part in command.split()])
+    done = CliRunner().invoke(
+        application(), [replaced.get(part, part) for part in command.split()]
+    )
     assert done.exit_code == 0, done.output
     return CliRunner()
 

@@ -75,7 +75,9 @@ def test_commands_and_public_names_start_without_torch(ours):
         ".".join(filter(None, [house.PACKAGE, module.name]))
         for module in ours
         if module.package_name in names
-        and (module.package_name in house.LIGHT or not re.search(r"\._|\.common\.", module.name))
+        and (
+            module.package_name in house.LIGHT or not re.search(r"\._|\.common\.", module.name)
+        )
     ]
     assert "interlace.cli" in light
     assert brought_by(light) == ""
@@ -105,9 +107,13 @@ def test_a_command_loads_few_of_our_modules(tmp_path, arguments, most):
     assert int(done.stderr.split()[-1]) <= most
 
 
-@pytest.mark.parametrize(("module", "most"), [("report.page", 39), ("experiments.evaluate", 92)])
+@pytest.mark.parametrize(
+    ("module", "most"), [("report.page", 39), ("experiments.evaluate", 92)]
+)
 def test_importing_a_module_loads_few_of_ours(module, most):
-    count = "import sys; print(sum(name.partition('.')[0] == 'interlace' for name in sys.modules))"
+    count = (
+        "import sys; print(sum(name.partition('.')[0] == 'interlace' for name in sys.modules))"
+    )
     command = [sys.executable, "-c", f"import interlace.{module}\n{count}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) <= most
@@ -183,7 +189,8 @@ def test_dense_lines_are_counted(build, line, figure):
 def test_no_loading_call_may_run_a_checkpoints_code():
     roots = (ROOT / "src", ROOT / "tests", ROOT / "benchmarks")
     assert (
-        list(house.remote_code(path for root in roots for path in sorted(root.rglob("*.py")))) == []
+        list(house.remote_code(path for root in roots for path in sorted(root.rglob("*.py"))))
+        == []
     )
 
 

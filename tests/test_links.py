@@ -30,7 +30,8 @@ def anchors(text):
     """What links may name behind `#`: headings in lower case, punctuation dropped, blanks as hyphens."""
     headings = HEADING.findall(FENCED.sub("", text))
     return {
-        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+        for heading in headings
     }
 
 

@@ -28,7 +28,10 @@ def test_system_errors_print_one_line_and_bugs_keep_their_traceback(monkeypatch,
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2
-    assert capsys.readouterr().err.strip() == "error: runs/x/metrics.jsonl: No space left on device"
+    assert (
+        capsys.readouterr().err.strip()
+        == "error: runs/x/metrics.jsonl: No space left on device"
+    )
     monkeypatch.setattr(interlace.cli, "run_command", fails_with(OSError("no number")))
     with pytest.raises(OSError, match="no number"):
         main()
@@ -159,10 +162,17 @@ def test_an_interrupted_command_says_so_at_any_moment(tmp_path, moment):
     for name in ("a", "b", "links"):
         (tmp_path / name).write_text("0-0\n")
     handler = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # else ignored in background
-    code = f"{handler}\n{dedent(INTERRUPTS[moment])}\nfrom interlace.__main__ import main\nmain()"
+    code = (
+        f"{handler}\n{dedent(INTERRUPTS[moment])}\nfrom interlace.__main__ import main\nmain()"
+    )
     command = [sys.executable, "-c", code, "lexicon", "a", "b", "links"]
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, cwd=tmp_path, start_new_session=True
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
     )
     assert done.returncode == 130, done.stderr
     assert done.stderr == "interrupted; rerun the same command to resume what it saved\n"
@@ -192,7 +202,9 @@ def test_an_ended_reader_of_standard_error_changes_no_exit_code(
         (False, "signal.SIG_IGN"),
     ],  # of a shell's background job
 )
-def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, saves, interrupts):
+def test_a_command_of_a_killed_study_ends_and_no_other(
+    tmp_path, leads_group, saves, interrupts
+):
     child = f"""
         import os, signal, sys, time, interlace.cli as cli
         from interlace.__main__ import main

@@ -88,7 +88,10 @@ def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "open_it"),
     [
-        ("en", lambda path: find_parts("{language}", FileQuery("ner", "test", "en", path.parent))),
+        (
+            "en",
+            lambda path: find_parts("{language}", FileQuery("ner", "test", "en", path.parent)),
+        ),
         ("a.toml", lambda path: RECIPES.find("a.toml", path.parent)),
         ("run", lambda path: read_runs([path])),
         ("model", load),
@@ -96,7 +99,9 @@ def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
         ("config.json", lambda path: read_config(path.parent)),
     ],
 )
-def test_no_other_name_is_proposed_for_a_pipe_or_a_link_to_nothing(tmp_path, make, name, open_it):
+def test_no_other_name_is_proposed_for_a_pipe_or_a_link_to_nothing(
+    tmp_path, make, name, open_it
+):
     make(tmp_path / name)
     reason = "(a symbolic link to nowhere, where|a pipe or a device)"
     with pytest.raises(InterlaceError, match=f"{name}: {reason}"):

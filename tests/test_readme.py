@@ -28,7 +28,11 @@ def test_python_example_runs(python, tmp_path):
     (tmp_path / "train.en").write_text(english * 8)
     (tmp_path / "train.de").write_text(german * 8)
     done = subprocess.run(
-        [python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True
+        [python, "-c", SMALLER + SCREEN],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "house\tHaus" in (tmp_path / "en-de.tsv").read_text()

@@ -104,7 +104,9 @@ def test_the_code_of_a_model_does_not_run(tmp_path, marker):
     folder = saved("encoder", tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     auto_map = {"AutoModelForMaskedLM": "evil.Evil"}
-    edit_configurations(folder, {"auto_map": auto_map, "_attn_implementation": "somebody/kernel"})
+    edit_configurations(
+        folder, {"auto_map": auto_map, "_attn_implementation": "somebody/kernel"}
+    )
     (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
     written = load(folder).save_pretrained(tmp_path / "again", little_vocab())
     assert not marker.exists()
@@ -113,7 +115,12 @@ def test_the_code_of_a_model_does_not_run(tmp_path, marker):
 
 def test_a_model_written_by_others_opens_without_its_code(tmp_path, marker):
     """One that names a known kind and code of its own is opened as the known kind."""
-    sizes = {"vocab_size": 120, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes = {
+        "vocab_size": 120,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     BertModel(BertConfig(intermediate_size=16, **sizes)).save_pretrained(tmp_path / "bert")
     shutil.copytree(tmp_path / "bert", tmp_path / "own")
     plant(tmp_path / "own", marker)

@@ -26,7 +26,17 @@ from interlace.experiments.studies.running import run_logged
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import append_line, locked
 
-OUTSIDE = ["/srv/victim", "../../../x", "en/../../x", "a\\b", "..", "", "a\0b", "a\n", "x" * 300]
+OUTSIDE = [
+    "/srv/victim",
+    "../../../x",
+    "en/../../x",
+    "a\\b",
+    "..",
+    "",
+    "a\0b",
+    "a\n",
+    "x" * 300,
+]
 SYSTEM = {"recipe": "tiny/mlm"}
 
 
@@ -133,13 +143,17 @@ GROWING = {
     ".lock": lambda folder: locked(folder).__enter__(),
     "metrics.jsonl": lambda folder: append_line(folder / "metrics.jsonl", {"step": 1}),
     "log.txt": lambda folder: run_logged(["list"], folder / "log.txt"),
-    f"thing/.{folder_of('thing', {}).name}.lock": lambda _: cached("thing", {}, lambda into: None),
+    f"thing/.{folder_of('thing', {}).name}.lock": lambda _: cached(
+        "thing", {}, lambda into: None
+    ),
 }
 
 
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("name", GROWING)
-def test_a_link_in_place_of_a_file_that_grows_is_not_followed(tmp_path, monkeypatch, name, exists):
+def test_a_link_in_place_of_a_file_that_grows_is_not_followed(
+    tmp_path, monkeypatch, name, exists
+):
     victim, folder = tmp_path / "victim", tmp_path / "folder"
     (folder / name).parent.mkdir(parents=True)
     monkeypatch.setenv("INTERLACE_CACHE", str(folder))
@@ -148,7 +162,9 @@ def test_a_link_in_place_of_a_file_that_grows_is_not_followed(tmp_path, monkeypa
     (folder / name).symlink_to(victim)
     with pytest.raises(InterlaceError, match=rf"{folder}.*symbolic link"):
         GROWING[name](folder)
-    assert [path.read_text() for path in tmp_path.iterdir() if path != folder] == ["kept"] * exists
+    assert [path.read_text() for path in tmp_path.iterdir() if path != folder] == [
+        "kept"
+    ] * exists
 
 
 EVIL = (
@@ -174,7 +190,11 @@ def evil_card(tmp_path, evil):
         "run.json": about,
         "scores.json": [{**row, "seed": 0, "score": 1.0}],
         "model/config.json": {"model_type": "bert", "interlace_languages": {evil: 0}},
-        "metrics.jsonl": {"kind": "evaluation", "step": 1, "scores": {f"perplexity/{evil}": 1.0}},
+        "metrics.jsonl": {
+            "kind": "evaluation",
+            "step": 1,
+            "scores": {f"perplexity/{evil}": 1.0},
+        },
     }
     (tmp_path / "model").mkdir()
     for name, record in records.items():
@@ -187,8 +207,12 @@ def evil_card(tmp_path, evil):
 def test_a_card_holds_no_markup_of_a_recipe(tmp_path, evil):
     _, front, body = evil_card(tmp_path, evil).split("---\n", 2)
     assert yaml.safe_load(front)["library_name"] == "transformers"
-    tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(body)
-    headings = [inner.content for outer, inner in pairwise(tokens) if outer.type == "heading_open"]
+    tokens = (
+        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(body)
+    )
+    headings = [
+        inner.content for outer, inner in pairwise(tokens) if outer.type == "heading_open"
+    ]
     assert headings[1:] == HEADINGS  # after the name
     blocks = "html_block hr code_block blockquote_open bullet_list_open ordered_list_open"
     inline = "image link_open strong_open s_open"

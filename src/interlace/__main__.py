@@ -73,7 +73,9 @@ def _text_stream(kind: type[io.FileIO], stream: io.TextIOWrapper) -> io.TextIOWr
     """Return a text stream that writes to the file of another one through a `FileIO` of that kind."""
     file = kind(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        file if stream.write_through else io.BufferedWriter(file),  # the former with `python -u`
+        file
+        if stream.write_through
+        else io.BufferedWriter(file),  # the former with `python -u`
         stream.encoding,
         stream.errors,
         line_buffering=stream.line_buffering,
@@ -124,7 +126,9 @@ def _end_with_stdin() -> None:
     while os.read(0, 1):
         pass
     gentle = signal.SIGTERM
-    if not callable(signal.getsignal(signal.SIGTERM)) and callable(signal.getsignal(signal.SIGINT)):
+    if not callable(signal.getsignal(signal.SIGTERM)) and callable(
+        signal.getsignal(signal.SIGINT)
+    ):
         gentle = signal.SIGINT
     for number in (gentle, signal.SIGKILL):  # a library may swallow the gentle one
         if os.getpgrp() == os.getpid():
@@ -198,13 +202,18 @@ def explanation(error: BaseException) -> str | None:
         return str(error)
     if hasattr(error, "format_message"):  # of Typer
         return _option_error(error)
-    if isinstance(error, OSError) and error.errno is not None:  # disk full or folder not writable
+    if (
+        isinstance(error, OSError) and error.errno is not None
+    ):  # disk full or folder not writable
         return _system_error(error)
     name = type(error).__name__
     if isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{name}: {error}"):
         return f"out of memory; lower the size of the model, of batches or of the vocabulary ({_headline(error)})"
     package = type(error).__module__.partition(".")[0].removesuffix("_rust")
-    if isinstance(error, RecursionError | UnicodeError | OverflowError) or package in _LIBRARIES:
+    if (
+        isinstance(error, RecursionError | UnicodeError | OverflowError)
+        or package in _LIBRARIES
+    ):
         return f"unexpected {_headline(error)} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
     return None
 

@@ -36,7 +36,9 @@ def reference(pairs, aligner):
     theta = [table + 1 for table in empty_tables(pairs)]
     for _ in range(aligner.iterations):
         counts, seen = empty_tables(pairs), empty_tables(pairs)
-        for source, target in zip(pairs.source.to_lists(), pairs.target.to_lists(), strict=True):
+        for source, target in zip(
+            pairs.source.to_lists(), pairs.target.to_lists(), strict=True
+        ):
             posterior = posteriors_of(source, target, theta, aligner)
             np.add.at(counts[0], np.ix_(source, target), posterior)
             np.add.at(counts[1], np.ix_(target, source), posterior.T)

@@ -17,7 +17,8 @@ def test_exp_digamma_equals_scipy(x):
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(0.1, 14))
 def test_the_mean_distance_in_closed_form_is_the_plain_sum(explained, explaining, tension):
     distance = abs(
-        np.arange(1, explained + 1)[:, None] / explained - np.arange(1, explaining + 1) / explaining
+        np.arange(1, explained + 1)[:, None] / explained
+        - np.arange(1, explaining + 1) / explaining
     )
     weight = np.exp(-tension * distance)
     plain = ((weight * distance).sum(1) / weight.sum(1)).sum()

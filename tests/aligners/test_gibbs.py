@@ -24,7 +24,10 @@ def house():
 def test_translations_outweigh_order():
     lines = [*HOUSE * 4, *CROSSED * 2]
     fitted = Gibbs().fit(pairs_of(lines))
-    for aligned in (fitted.align_training_pairs(pairs_of(lines)), fitted.align(pairs_of(lines))):
+    for aligned in (
+        fitted.align_training_pairs(pairs_of(lines)),
+        fitted.align(pairs_of(lines)),
+    ):
         assert aligned.links.to_lists()[20:] == [[[0, 1], [1, 0]]] * 4
 
 
@@ -36,7 +39,9 @@ def test_unknown_words_are_linked_by_position_and_case_is_folded(house):
 
 def test_results_depend_on_the_seed(monkeypatch):
     pairs = random_pairs(120)
-    monkeypatch.setattr("interlace.alignment.symmetrization.processors", None)  # only for 0 threads
+    monkeypatch.setattr(
+        "interlace.alignment.symmetrization.processors", None
+    )  # only for 0 threads
     first, second = (
         Gibbs(threads=1, sweeps=0.1, seed=seed, symmetrization="union").fit(pairs).align(pairs)
         for seed in (0, 1)

@@ -44,7 +44,12 @@ def sampler_of(by, to, types, way=0, links=None, seed=0):
 def test_a_view_numbers_pairs_of_cut_types():
     cuts = (Cut.of(["haus", "hausen", "das"], 4), Cut.of(["house", "the", "houses", "t"], 1))
     view = view_of([[2, 0], [], [1]], [[1, 0, 3], [1], [2]], cuts)
-    assert view.entries.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]  # das-t, haus-t, das-h, haus-h
+    assert view.entries.tolist() == [
+        [1, 1],
+        [0, 1],
+        [1, 0],
+        [0, 0],
+    ]  # das-t, haus-t, das-h, haus-h
     assert view.words.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
     backward = view.reversed()
     assert backward.words.cell_starts.tolist() == [0, 6, 6, 7]
@@ -73,7 +78,10 @@ def swept(sampler, chosen, tables, seed):
 @pytest.mark.parametrize(
     ("model", "factors"),
     [
-        (kernels.WORDS, (1, 1, 2)),  # of a, b and no partner: which is one of as many candidates
+        (
+            kernels.WORDS,
+            (1, 1, 2),
+        ),  # of a, b and no partner: which is one of as many candidates
         # a: -1 -> 0 -> 1; b: -1 -> 1 -> 1; none: -1 -> 1
         (kernels.JUMPS, (0.5 * 0.5, 0.2 * 0.1, 0.2)),
         (kernels.FERTILITY, (0.5 * 0.5, 0.2 * 0.1 * 0.3, 0.2)),  # b has a second link
@@ -92,7 +100,9 @@ def test_the_probability_of_one_word_by_hand(model, factors):
     a = (1 + unit) / (2 + unit) * factors[0]
     b = 1 / (2 + unit) * factors[1]
     none = 0.25 * 1 / 2 * factors[2]
-    assert tally.posterior[:2] == pytest.approx([a / (a + b + none), b / (a + b + none)], rel=1e-5)
+    assert tally.posterior[:2] == pytest.approx(
+        [a / (a + b + none), b / (a + b + none)], rel=1e-5
+    )
 
 
 def random_rows(rng, types=(5, 6), pairs=12, longest=6):
@@ -116,7 +126,9 @@ def test_a_sweep_counts_jumps_and_fertilities(way, model):
     for row, links in zip(sides[way], drawn_rows, strict=True):
         partners = [link for link in links if link != kernels.NONE]
         if row and links:
-            jumps.update(after - before for before, after in pairwise([-1, *partners, len(row)]))
+            jumps.update(
+                after - before for before, after in pairwise([-1, *partners, len(row)])
+            )
             fertilities.update((kind, partners.count(place)) for place, kind in enumerate(row))
     assert tally.jumps.tolist() == [jumps[width] for width in range(-8, 9)]
     assert {
@@ -129,7 +141,10 @@ def test_a_sweep_counts_jumps_and_fertilities(way, model):
 def test_counts_equal_those_of_the_links(seed, sweeps):
     rng = np.random.default_rng(seed)
     sampler = sampler_of(
-        *random_rows(rng), types=(5, 6), links=lambda pairs: rng.integers(0, 3, pairs), seed=seed
+        *random_rows(rng),
+        types=(5, 6),
+        links=lambda pairs: rng.integers(0, 3, pairs),
+        seed=seed,
     )
     prior = sampler.view.links[0].sum()
     learned = sampler.run([sweeps, 1, sweeps + 1], lambda: None).model
@@ -146,7 +161,10 @@ def test_posteriors_of_new_pairs_by_hand(monkeypatch):
     Type 0 has 7 of 8 links to 0, type 1 all to 1; words are alone 2 and 0 times, the Dirichlet prior is 0.5.
     """
     monkeypatch.setattr("interlace.aligners.gibbs.model.ALPHA", 0.5)
-    jumps, fertility = jump_table({1: 0.4, 2: 0.2, 0: 0.1}), np.ones((2, FERTILITIES), np.float32)
+    jumps, fertility = (
+        jump_table({1: 0.4, 2: 0.2, 0: 0.1}),
+        np.ones((2, FERTILITIES), np.float32),
+    )
     fertility[0, 0], fertility[1, :2] = 0.5, (25, 0.125)
     counts = (np.array(part, np.float32) for part in ([7, 1e-4, 1000], [8, 1000], [2, 0]))
     cuts = (Cut(np.arange(2, dtype=np.int32), 2), Cut(np.arange(2, dtype=np.int32), 2))

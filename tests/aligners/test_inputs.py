@@ -34,11 +34,15 @@ def test_rejects_invalid_prior_counts(count):
         prior(("b", "y", 1), ("a", "x", count))
 
 
-@pytest.mark.parametrize("name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save])
+@pytest.mark.parametrize(
+    "name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save]
+)
 def test_huge_priors_decide_the_links(name):
     pairs = word_pairs(["a b"] * 3, ["x y"] * 3)
     aligned = (
-        ALIGNERS.build(name).fit(pairs, Lexicon.of([("a", "y", 2e9), ("b", "x", 2e9)])).align(pairs)
+        ALIGNERS.build(name)
+        .fit(pairs, Lexicon.of([("a", "y", 2e9), ("b", "x", 2e9)]))
+        .align(pairs)
     )
     assert aligned.links[0].tolist() == [[0, 1], [1, 0]]
     assert (aligned.confidence > 0).all()

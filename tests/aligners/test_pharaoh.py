@@ -31,7 +31,10 @@ def test_one_file_is_taken_as_it_is(write):
 
 
 def test_two_directions_are_symmetrized(write):
-    files = {"links": write("0-0 1-1\n\n1-0\n", "a"), "backward": write("0-0 2-2\n\n0-0\n", "b")}
+    files = {
+        "links": write("0-0 1-1\n\n1-0\n", "a"),
+        "backward": write("0-0 2-2\n\n0-0\n", "b"),
+    }
     assert linked(**files, symmetrization="intersection") == [[[0, 0]], [], []]
     both = [[[0, 0], [1, 1], [2, 2]], [], [[0, 0], [1, 0]]]
     assert linked(**files, symmetrization="union") == both

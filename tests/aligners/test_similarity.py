@@ -52,7 +52,8 @@ class Table:
 
     def units(self, sentences):
         table = (
-            np.array([VECTORS.get(piece, (-1, -1)) for piece in PIECES], np.float32) * self.scale
+            np.array([VECTORS.get(piece, (-1, -1)) for piece in PIECES], np.float32)
+            * self.scale
         )
         kept = Ragged.from_lengths(sentences.ids.flat, sentences.lengths)
         vectors = torch.from_numpy(table[kept.padded(0)])
@@ -93,7 +94,9 @@ def test_softmax_asks_both_directions():
     """
     found, confidence = links("c a b", "x y", scale=3.0, threshold=0.001)
     assert found == [(0, 1), (1, 0), (2, 0), (2, 1)]
-    expected = np.sqrt([0.99988 * 0.97335, 0.99988 * 0.85804, 0.85815 * 0.14183, 0.14185 * 0.02660])
+    expected = np.sqrt(
+        [0.99988 * 0.97335, 0.99988 * 0.85804, 0.85815 * 0.14183, 0.14185 * 0.02660]
+    )
     np.testing.assert_allclose(confidence, expected, rtol=1e-3)
     assert links("c a b", "x y", scale=3.0, threshold=0.1)[0] == [(0, 1), (1, 0), (2, 0)]
 
@@ -131,10 +134,13 @@ def start(vocab, tmp_path_factory):
             made[family] = tmp_path_factory.mktemp("checkpoints") / family
             shape = Shape(family=family, layers=4, width=16, heads=2, max_length=24)
             backbone = from_shape(shape, vocab, FAMILIES[family], seed=0)
-            with torch.no_grad():  # fresh vectors are all but equal, where a real model's differ
+            with (
+                torch.no_grad()
+            ):  # fresh vectors are all but equal, where a real model's differ
                 for weight in backbone.parameters():
                     weight.add_(
-                        0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
+                        0.3
+                        * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
                     )
             backbone.save_pretrained(made[family], vocab)
         return str(made[family])
@@ -159,7 +165,8 @@ def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypa
         units = real_layers(self, sentences)
         rows, length = units[0].words.shape
         noise = [
-            torch.tensor(rng.normal(size=(rows, length, 16)), dtype=torch.float32) for _ in units
+            torch.tensor(rng.normal(size=(rows, length, 16)), dtype=torch.float32)
+            for _ in units
         ]
         noise[2] = table[:length] + 0.01 * noise[2]
         return [similarity.Units(vectors, units[0].words) for vectors in noise]

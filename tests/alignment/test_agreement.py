@@ -44,7 +44,9 @@ def test_rates_without_found_or_gold_links(predicted, gold, rates):
 
 def test_agreement_of_parts_adds_up_and_rows_must_correspond():
     parts = [
-        agreement(FOUND.slice(row, row + 1), SURE.slice(row, row + 1), POSSIBLE.slice(row, row + 1))
+        agreement(
+            FOUND.slice(row, row + 1), SURE.slice(row, row + 1), POSSIBLE.slice(row, row + 1)
+        )
         for row in (0, 1)
     ]
     assert sum(parts, Agreement()) == agreement(FOUND, SURE, POSSIBLE)

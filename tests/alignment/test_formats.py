@@ -35,7 +35,13 @@ def lengths(*pairs):
 def test_pharaoh_with_possible_links_sorts_and_drops_duplicates(put):
     gold = read_alignments(put("0-0 2p1 1-2", "", "10?3\t0-11", "   ", "3-1 0-2 0-0 3-1 0p2"))
     assert list(pharaoh_lines(gold.sure)) == ["0-0 1-2", "", "0-11", "", "0-0 0-2 3-1"]
-    assert list(pharaoh_lines(gold.possible)) == ["0-0 1-2 2-1", "", "0-11 10-3", "", "0-0 0-2 3-1"]
+    assert list(pharaoh_lines(gold.possible)) == [
+        "0-0 1-2 2-1",
+        "",
+        "0-11 10-3",
+        "",
+        "0-0 0-2 3-1",
+    ]
     assert (gold.format, gold.base, gold.notes) == ("pharaoh", 0, {"duplicate links": 2})
     assert gold.numbers.tolist() == [0, 1, 2, 3, 4]
     assert gold.sure.values.dtype == gold.possible.values.dtype == np.int32
@@ -161,11 +167,20 @@ def test_json_lines(put):
         ("[" * 100_000, "invalid JSON"),
         ("[]", "input should be a valid dictionary"),
         ('{"src_words": [], "tgt_word": []}', "key 'tgt_words': field required"),
-        ('{"src_words": [], "tgt_words": 3, "alignment": []}', "key 'tgt_words': .* list, found 3"),
+        (
+            '{"src_words": [], "tgt_words": 3, "alignment": []}',
+            "key 'tgt_words': .* list, found 3",
+        ),
         (r'{"src_words": ["a\ud800"], "tgt_words": [], "alignment": []}', r"holds '\\ud800'"),
         ('{"src_words": [], "tgt_words": [], "alignment": [[0, true]]}', "integer, found True"),
-        ('{"src_words": [], "tgt_words": [], "alignment": [[0, 1e30]]}', r"integer, found 1e\+30"),
-        ('{"src_words": [], "tgt_words": [], "alignment": [[0, 9999999999]]}', "less than 1000000"),
+        (
+            '{"src_words": [], "tgt_words": [], "alignment": [[0, 1e30]]}',
+            r"integer, found 1e\+30",
+        ),
+        (
+            '{"src_words": [], "tgt_words": [], "alignment": [[0, 9999999999]]}',
+            "less than 1000000",
+        ),
         ('{"src_words": [], "tgt_words": [], "alignment": ["0-0"]}', "list, found '0-0'"),
     ],
 )
@@ -178,7 +193,12 @@ def test_rejects_damaged_json(put, line, message):
     ("lines", "options", "error", "message"),
     [
         (["", "hello"], {}, DataError, "line 2: 'hello' .* there are: pharaoh, talp, wpt"),
-        (["0-0"], {"kind": "pharao"}, SettingsError, "no alignment format 'pharao'; did you mean"),
+        (
+            ["0-0"],
+            {"kind": "pharao"},
+            SettingsError,
+            "no alignment format 'pharao'; did you mean",
+        ),
         ([], {}, DataError, "the file is empty"),
         (["0-0"], {"lengths": THREE}, DataError, "alignments of 1 pairs, but the text has 3"),
         (["4\t0-0", "4\t0-1"], {}, DataError, "several pairs have the number 4"),

@@ -58,7 +58,9 @@ def test_scores_by_hand():
     # "!" and one "house" stood alone, so w(!|NULL) is a half
     assert same(table[("house", "!"), ("Haus",)], (1 / 3, 1 / 2, 1, 2 / 3, ((0, 0),), 3, 1, 1))
     # kleine was "small" and "small house"
-    assert same(table[("small", "house"), ("kleine",)], (1 / 2, 1 / 2, 1, 1, ((0, 0),), 2, 1, 1))
+    assert same(
+        table[("small", "house"), ("kleine",)], (1 / 2, 1 / 2, 1, 1, ((0, 0),), 2, 1, 1)
+    )
     assert rows(count_phrases(*linked_houses(), TableRules(min_count=2))) == {
         phrases: row for phrases, row in table.items() if row[-1] >= 2
     }
@@ -107,7 +109,9 @@ def test_a_table_in_ranges_of_phrases_is_the_same_and_leaves_no_files(
         assert list(Path(folder).iterdir()) == []
     for name in ("source", "target", "entries", "scores", "links", "counts"):
         found, expected = getattr(spilled, name), getattr(whole, name)
-        assert found == expected if isinstance(found, Ragged) else np.array_equal(found, expected)
+        assert (
+            found == expected if isinstance(found, Ragged) else np.array_equal(found, expected)
+        )
         assert isinstance(found, Ragged) or found.dtype == expected.dtype
 
 
@@ -117,7 +121,9 @@ def test_the_most_probable_translations_are_those_ranked_first(seed):
     table = count_phrases(pairs, links)
     only_best = count_phrases(pairs, links, TableRules(top=1))
     assert rows(only_best).items() <= rows(table).items()
-    assert [only_best[row] for row in range(len(only_best))] == [table[row] for row in table.best]
+    assert [only_best[row] for row in range(len(only_best))] == [
+        table[row] for row in table.best
+    ]
 
 
 def test_rejects_invalid_links():
@@ -162,7 +168,9 @@ def test_a_line_has_the_fields_of_moses(tmp_path):
     )
 
 
-SPELLINGS = st.text(st.sampled_from("a&#124;mp|ß\U0001f600 \t\x01~9032"), min_size=1, max_size=8)
+SPELLINGS = st.text(
+    st.sampled_from("a&#124;mp|ß\U0001f600 \t\x01~9032"), min_size=1, max_size=8
+)
 
 
 @given(SPELLINGS, SPELLINGS)

@@ -49,7 +49,9 @@ def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
             for (n, m), row in zip(lengths.tolist(), links, strict=True)
         ]
         assert (
-            extract(lengths, links, max_phrase_length=longest, unaligned_borders=unaligned_borders)
+            extract(
+                lengths, links, max_phrase_length=longest, unaligned_borders=unaligned_borders
+            )
             == expected
         )
 
@@ -71,7 +73,9 @@ def test_the_result_does_not_depend_on_threads_or_on_the_slice():
 
 @pytest.mark.parametrize("link", [(2, 0), (0, 3), (-1, 0)])
 def test_rejects_links_beyond_a_sentence(link):
-    with pytest.raises(DataError, match=f"pair 2: link {link[0]}-{link[1]}, but .* 2 and 3 words"):
+    with pytest.raises(
+        DataError, match=f"pair 2: link {link[0]}-{link[1]}, but .* 2 and 3 words"
+    ):
         extract([(1, 1), (2, 3)], [[(0, 0)], [link]])
     with pytest.raises(DataError, match="1 source and 1 target sentences, but 2 rows of links"):
         extract([(1, 1)], [[], []])

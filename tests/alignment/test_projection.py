@@ -12,7 +12,9 @@ def projected(labels, links, length, confidence=None, words=None, **more):
     rows = Ragged.of([np.array(links, np.int32).reshape(-1, 2)], width=2)
     sure = np.ones(len(links)) if confidence is None else np.array(confidence)
     words = len(labels.split()) if words is None else words
-    return project([labels.split()], rows, sure, (np.array([words]), np.array([length])), **more)[0]
+    return project(
+        [labels.split()], rows, sure, (np.array([words]), np.array([length])), **more
+    )[0]
 
 
 def test_tags_follow_the_most_confident_link():

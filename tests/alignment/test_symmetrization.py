@@ -37,7 +37,9 @@ def grow(current, union):
         while at is not None:
             for step in NEIGHBORS:
                 link = (at[0] + step[0], at[1] + step[1])
-                linked = all(link[side] in {other[side] for other in current} for side in (0, 1))
+                linked = all(
+                    link[side] in {other[side] for other in current} for side in (0, 1)
+                )
                 if link in union and not linked:
                     current.add(link)
                     added = True
@@ -83,5 +85,7 @@ def test_rejects_unknown_heuristics_and_invalid_links():
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
         symmetrize(links([]), links([], []))
     for source, target in ((-1, 0), (0, -2), (1 << 14, 3)):
-        with pytest.raises(DataError, match=f"pair 2: link {source}-{target}; words are counted"):
+        with pytest.raises(
+            DataError, match=f"pair 2: link {source}-{target}; words are counted"
+        ):
             symmetrize(links([], []), links([], [(source, target)]), "union")

@@ -53,7 +53,8 @@ def test_lexicon_phrases_and_projection(aligned):
     tags = [line.split() for line in ["DET NOUN VERB ADJ"] * 2 + ["D N P D N"]]
     assert il.project(tags * 8, aligned)[0] == tags[0]
     with pytest.raises(
-        DataError, match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'"
+        DataError,
+        match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'",
     ):
         il.project([["DET"]] * 24, aligned)
     with pytest.raises(SettingsError, match="found the string 'DET NOUN'"):
@@ -70,7 +71,10 @@ def test_pairs_of_files_find_languages_and_word_tokenizer(tmp_path):
     assert found.words(0)[0] == ["The", "house", ",", "he", "says", ",", "is", "old", "."]
     (tmp_path / "both").write_text("the house ||| das Haus\n")
     one = il.Pairs.from_files(tmp_path / "both", languages=("en", "de"))
-    assert (one.words(0), one.word_tokenizer) == ((["the", "house"], ["das", "Haus"]), "whitespace")
+    assert (one.words(0), one.word_tokenizer) == (
+        (["the", "house"], ["das", "Haus"]),
+        "whitespace",
+    )
     with pytest.raises(DataError, match="nothing"):
         il.Pairs.from_files(tmp_path / "nothing", tmp_path / "train.de")
     with pytest.raises(DataError, match="no sentence pairs"):

@@ -20,7 +20,8 @@ SMALL = {
 def pairs():
     rows = np.random.default_rng(0).integers(len(ENGLISH), size=(80, 5))
     sides = [
-        [" ".join(words[number] for number in row) for row in rows] for words in (ENGLISH, OTHER)
+        [" ".join(words[number] for number in row) for row in rows]
+        for words in (ENGLISH, OTHER)
     ]
     return il.Pairs.from_lists(*sides, languages=("en", "de"), word_tokenizer="whitespace")
 
@@ -68,7 +69,9 @@ def test_encodes_sentences(run, pairs):
     vectors = il.encode(run, lines)
     assert vectors.shape == (7, run.model.config.hidden_size)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
-    np.testing.assert_allclose(vectors[3:4], il.encode(run.path / "model", lines[3:4]), atol=1e-5)
+    np.testing.assert_allclose(
+        vectors[3:4], il.encode(run.path / "model", lines[3:4]), atol=1e-5
+    )
     plain = il.encode(run, lines, layer=0, normalize=False)
     assert np.linalg.norm(plain, axis=1) != pytest.approx(1)
     with pytest.raises(SettingsError, match="found 'a sentence'"):
@@ -82,7 +85,9 @@ def test_encodes_sentences(run, pairs):
 def test_evaluates_and_reports(run, pairs, tmp_path):
     for language, lines in zip(("en", "de"), pairs.lines(), strict=True):
         (tmp_path / f"test.{language}").write_text("\n".join(lines[:30]) + "\n")
-    files = {"evaluate": {"tasks": {"retrieval": {"files": "test.{language}", "targets": ["sw"]}}}}
+    files = {
+        "evaluate": {"tasks": {"retrieval": {"files": "test.{language}", "targets": ["sw"]}}}
+    }
     table = il.evaluate(run, ["retrieval"], ["de"], data=tmp_path, settings=files)
     [score] = table.filter(main=True)
     assert (score.task, score.language, score.metric) == ("retrieval", "de", "p@1")

@@ -49,7 +49,9 @@ def comparison(decoding, tmp_path_factory):
 def test_both_searches_give_the_same_translations(comparison, beam):
     compared, rows = comparison(beam), np.arange(12)
     ours, theirs = compared.interlace(rows), compared.transformers(rows)
-    assert [len(row) for row in ours] == [len(row) for row in theirs] == compared.lengths.tolist()
+    assert (
+        [len(row) for row in ours] == [len(row) for row in theirs] == compared.lengths.tolist()
+    )
     assert (
         sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11
     )  # scores may tie

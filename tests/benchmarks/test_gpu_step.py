@@ -78,7 +78,8 @@ def losses(gpu_step, objective, precision, **how):
 @pytest.mark.gpu
 @pytest.mark.parametrize("objective", ["mlm", "alm", "weam"])
 @pytest.mark.parametrize(
-    "how", [{"precision": "bf16"}, {"precision": "fp16"}, {"precision": "bf16", "compiled": True}]
+    "how",
+    [{"precision": "bf16"}, {"precision": "fp16"}, {"precision": "bf16", "compiled": True}],
 )
 def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how):
     found, expected = losses(gpu_step, objective, **how), losses(gpu_step, objective, "no")

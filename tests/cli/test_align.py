@@ -57,7 +57,9 @@ def test_writes_one_line_per_input_line(text):
     assert all(0 < float(grade) <= 1 for line in grades for grade in line.split())
 
 
-def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokenizers(text, caplog):
+def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokenizers(
+    text, caplog
+):
     source, target, gold = shuffled(50, 2)
     new = (text / "new.en", text / "new.de")
     for path, lines in zip((*new, text / "new.gold"), (source, target, gold), strict=True):
@@ -108,7 +110,10 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
         ("--set threshold=7", "less than or equal to 1"),
         ("--set views=[1,x]", "valid list"),
         ("--word-tokenizer unicod", "did you mean 'unicode'"),
-        ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
+        (
+            "--reader gold --word-tokenizer unicode",
+            "--reader gold: unknown key 'word_tokenizer'",
+        ),
         ("--aligner similarity --save-model m", "has no model to save"),
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
     ],
@@ -151,7 +156,14 @@ def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, 
         write_lines(path, [" ", ""])
     before = sorted(text.iterdir())
     with pytest.raises((DataError, SettingsError), match=said):
-        run(*arguments.split(" "), "-o", "links", "--confidence", "grades", text=b"ja\ncaf\xe9\n")
+        run(
+            *arguments.split(" "),
+            "-o",
+            "links",
+            "--confidence",
+            "grades",
+            text=b"ja\ncaf\xe9\n",
+        )
     assert sorted(text.iterdir()) == before
 
 

@@ -19,7 +19,9 @@ def called(monkeypatch):
 
     class Shouting:
         def __init__(self, name, source, target, search, **options):
-            arguments.update(name=name, direction=f"{source}-{target}", search=search, **options)
+            arguments.update(
+                name=name, direction=f"{source}-{target}", search=search, **options
+            )
             self.translator = SimpleNamespace(source=source, target=target)
 
         def windows(self, lines, stored=None):
@@ -38,7 +40,14 @@ def run(tmp_path):
 
 
 def test_options_are_settings_and_a_summary_is_printed(called, run, tmp_path):
-    rules = ["--set", "filters={length={min_words=1}}", "--set", "search.beam=2", "--tag", "<BT>"]
+    rules = [
+        "--set",
+        "filters={length={min_words=1}}",
+        "--set",
+        "search.beam=2",
+        "--tag",
+        "<BT>",
+    ]
     assert "2 pairs; dropped: " in run(*rules).stderr
     written = (tmp_path / "corpus/train.en").read_text(encoding="utf-8")
     assert written == "<BT> UNU DOI\n<BT> TREI PATRU\n"

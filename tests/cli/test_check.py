@@ -82,9 +82,16 @@ def test_recipe_with_contamination_and_cost(recipe):
     assert code == 0
     reports = {report["name"]: report for report in found["reports"]}
     held_out = "held-out text in training text"
-    assert list(reports) == ["text en (dev)", "text en (train)", "pairs en-de (train)", held_out]
+    assert list(reports) == [
+        "text en (dev)",
+        "text en (train)",
+        "pairs en-de (train)",
+        held_out,
+    ]
     leaks = reports[held_out]["findings"]
-    assert [(leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks] == [
+    assert [
+        (leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks
+    ] == [
         (1, 1, "examples of retrieval (dev, de)"),  # the same file as of (test)
         (1, 1, "examples of retrieval (test, de)"),
         (1, 2, "examples of text en (dev, en)"),

@@ -49,7 +49,9 @@ def test_lines_mix_a_fraction_of_source_and_target(text):
         "yes" in line or "ja" in line.split() for line in lines
     )  # one word: less than 30 % of it is none
     assert (
-        run(*text, "--set", "switch_fraction=0.125", "--set", "monolingual=0").stdout.count("\n")
+        run(*text, "--set", "switch_fraction=0.125", "--set", "monolingual=0").stdout.count(
+            "\n"
+        )
         == 0
     )
 

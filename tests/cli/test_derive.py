@@ -40,7 +40,10 @@ def test_the_record_of_transformations(files, tmp_path):
     settings = ["--set", "transliterate.keep_digits=true", "--seed", 3]
     run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
     about = json.loads((tmp_path / "out" / "derived.json").read_text())
-    assert [change["name"] for change in about["transformations"]] == ["invert", "transliterate"]
+    assert [change["name"] for change in about["transformations"]] == [
+        "invert",
+        "transliterate",
+    ]
     assert about["transformations"][1]["keep_digits"] is True
     assert (about["of"], about["language"], about["seed"]) == ("en", "en_x", 3)
     (file,) = about["files"]
@@ -71,7 +74,10 @@ def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):
             ["--transformations", "inverse"],
             r"there is no transformation 'inverse'; did you mean 'invert'",
         ),
-        (["--transformations", ""], r"--transformations '': expected names; there are: galactic, "),
+        (
+            ["--transformations", ""],
+            r"--transformations '': expected names; there are: galactic, ",
+        ),
         (
             ["--transformations", "invert", "--set", "permute.seed=1"],
             r"--set permute: expected a setting of a transformation",

@@ -41,6 +41,8 @@ def test_languages_are_those_to_score(tmp_path, monkeypatch):
     for recipe in found:  # tasks of the last two have targets of their own
         for name in recipe.evaluate.tasks:
             runs = runs_of_task(resolve_task(recipe, name), "en", recipe.targets)
-            assert {language for run in runs for _, language in run.items} <= {"en", "de", "sw"}, (
-                name
-            )
+            assert {language for run in runs for _, language in run.items} <= {
+                "en",
+                "de",
+                "sw",
+            }, name

@@ -25,7 +25,10 @@ def _text(tmp_path, monkeypatch):
     [
         ("--min-count 2", ["house\tHaus\t2", ".\t.\t2", "home\tHeim\t2"]),
         ("--min-count 2 --words --muse", ["house\tHaus", "home\tHeim"]),
-        ("--top 1 --words --muse", ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"]),
+        (
+            "--top 1 --words --muse",
+            ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"],
+        ),
         (
             "--mutual --words --muse",
             ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"],

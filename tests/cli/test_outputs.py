@@ -45,7 +45,10 @@ def test_every_option_that_names_an_output_is_checked():
     for name in COMMANDS.names():
         for hint in get_type_hints(COMMANDS.get(name), include_extras=True).values():
             (info,) = get_args(hint)[1:] or [None]
-            options = {getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())}
+            options = {
+                getattr(info, "default", None),
+                *(getattr(info, "param_decls", None) or ()),
+            }
             if options & {"--output", "--save-model"}:
                 assert isinstance(info.parser, OutputPath), (name, options)
                 checked += 1
@@ -53,7 +56,10 @@ def test_every_option_that_names_an_output_is_checked():
 
 
 REJECTED = {
-    "two outputs of one name": ("align en de -o out --confidence out", "--confidence and --output"),
+    "two outputs of one name": (
+        "align en de -o out --confidence out",
+        "--confidence and --output",
+    ),
     "an output below another": (
         "align en de -o out/links --save-model out",
         "--save-model and --output",
@@ -178,7 +184,9 @@ def test_a_pipe_is_written_to(text):
 def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
     with (text / "both").open("w") as both:
         command = [*COMMAND[:3], "align", "en", "de", "--confidence", "both"]
-        done = subprocess.run(command, stdout=both, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command, stdout=both, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert (done.returncode, "both: is also /dev/stdout" in done.stderr) == (2, True)
 
 

@@ -24,7 +24,8 @@ def _text(tmp_path, monkeypatch):
 
 def pairs(done):
     return {
-        tuple(line.split(" ||| ")[:2]): line.split(" ||| ")[2:] for line in done.stdout.splitlines()
+        tuple(line.split(" ||| ")[:2]): line.split(" ||| ")[2:]
+        for line in done.stdout.splitlines()
     }
 
 

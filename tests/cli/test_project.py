@@ -22,7 +22,10 @@ def _text(tmp_path, monkeypatch):
 
 
 def test_projects_tags_and_names_along_given_or_computed_alignments():
-    assert run("tags", "a.en", "a.de", "links").stdout.splitlines() == ["PROPN VERB PROPN _", "ADJ"]
+    assert run("tags", "a.en", "a.de", "links").stdout.splitlines() == [
+        "PROPN VERB PROPN _",
+        "ADJ",
+    ]
     assert (
         run("tags", "a.en", "a.de", "links", "--missing", "X").stdout.splitlines()[0]
         == "PROPN VERB PROPN X"

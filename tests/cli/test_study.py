@@ -90,7 +90,13 @@ def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
 
 def test_a_dry_run_lists_cells_and_runs_nothing(two):
     done = called(
-        two / "two.toml", "--dry-run", "--json", "--output", two / "out", "--set", "seeds=[0, 1]"
+        two / "two.toml",
+        "--dry-run",
+        "--json",
+        "--output",
+        two / "out",
+        "--set",
+        "seeds=[0, 1]",
     )
     rows = json.loads(done.stdout)
     assert [(row["cell"], row["state"]) for row in rows][:2] == [

@@ -50,7 +50,10 @@ def test_translates_line_by_line(run_folder, vocab, expected):
     assert translate(run_folder, *DIRECTION).stdout == ""
     done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
     assert done.stdout.split("\n")[:-1] == expected
-    assert translate(run_folder, *DIRECTION, "--beam", 1, text=as_text(LINES)).stdout != done.stdout
+    assert (
+        translate(run_folder, *DIRECTION, "--beam", 1, text=as_text(LINES)).stdout
+        != done.stdout
+    )
 
 
 def test_json_rows_have_scores(run_folder, expected):
@@ -84,7 +87,9 @@ def test_logs_progress_unknown_characters_and_translations_at_the_maximum_length
 ):
     monkeypatch.setattr(progress, "LOG_EVERY", 0.0)
     with caplog.at_level(logging.INFO, logger="interlace"):
-        translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
+        translate(
+            run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"])
+        )
     assert "translating: 3" in caplog.text
     assert "1 of 3 lines contain characters that are not in the vocabulary" in caplog.text
     short = ("--set", "max_extra=0", "--set", "max_ratio=0.5")
@@ -189,7 +194,11 @@ def test_rejects_what_is_no_finished_translation_model(run_folder, vocab, source
     from_shape(shape, vocab).save_pretrained(tmp_path / "mlm", vocab)
     for path, error, message in (
         (tmp_path / "unfinished", RunError, "not finished"),
-        (tmp_path / "emptied", RunError, "emptied/model: missing, although the run is finished"),
+        (
+            tmp_path / "emptied",
+            RunError,
+            "emptied/model: missing, although the run is finished",
+        ),
         (tmp_path / "mlm", SettingsError, "no decoder"),
         (run_folder.parent, DataError, "holds no tokenizer"),
         (source, CheckpointError, r"a\.en: is a file"),

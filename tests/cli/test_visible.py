@@ -79,7 +79,9 @@ warnings.warn("strange " + sys.argv[1])
 def test_log_lines_and_warnings_of_libraries_show_escapes_as_text():
     command = [sys.executable, "-c", LOGS, f"{ESCAPES}\n12:00:00 finished"]
     printed = subprocess.run(command, capture_output=True, check=True).stderr.decode()
-    first, second, third = (line for line in printed.split("\n") if "finished" not in line and line)
+    first, second, third = (
+        line for line in printed.split("\n") if "finished" not in line and line
+    )
     assert first.startswith("cannot load \\x1b[2J")
     assert "reading \\x1b[2J" in second
     assert "strange \\x1b[2J" in third
@@ -97,9 +99,13 @@ def write_file_to_standard_output(line):
         path.write_bytes(line.encode("utf-8") + b"\n")
 
 
-@pytest.mark.parametrize("write", [write_lines_to_standard_output, write_file_to_standard_output])
+@pytest.mark.parametrize(
+    "write", [write_lines_to_standard_output, write_file_to_standard_output]
+)
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_text_for_standard_output_is_escaped_on_a_terminal_alone(monkeypatch, is_terminal, write):
+def test_text_for_standard_output_is_escaped_on_a_terminal_alone(
+    monkeypatch, is_terminal, write
+):
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(stdout, "isatty", lambda: is_terminal, raising=False)
     monkeypatch.setattr(sys, "stdout", stdout)

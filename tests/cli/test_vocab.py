@@ -15,9 +15,9 @@ def test_json_lines_are_read_as_rows_with_text(tmp_path):
         [f'{{"text": "the house number {number} is big"}}' for number in range(200)],
     )
     command("vocab", tmp_path / "x.jsonl", "--size", 300, "-o", tmp_path / "v")
-    merges = json.loads((tmp_path / "v" / "tokenizer.json").read_text(encoding="utf-8"))["model"][
-        "merges"
-    ]
+    merges = json.loads((tmp_path / "v" / "tokenizer.json").read_text(encoding="utf-8"))[
+        "model"
+    ]["merges"]
     letters = {*"".join("".join(merge) for merge in merges)}
     assert "h" in letters
     assert not letters & {*'{"}:'}

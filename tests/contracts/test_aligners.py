@@ -41,7 +41,12 @@ CASES = {
     "one-sided lines": (["", *ENGLISH, "the", "a cat"], ["katze", *GERMAN, "", " "]),
     "hundreds of words": (
         [*ENGLISH, " ".join(f"w{number % 90}" for number in range(400)), "cat " * 400, "cat"],
-        [*GERMAN, " ".join(f"v{number % 70}" for number in range(400)), "katze", "katze " * 400],
+        [
+            *GERMAN,
+            " ".join(f"v{number % 70}" for number in range(400)),
+            "katze",
+            "katze " * 400,
+        ],
     ),
     "separators in text": (
         ["a ||| cat", "|||", "the cat|||", *ENGLISH],
@@ -61,9 +66,9 @@ def start(tmp_path_factory):
     """A tiny encoder, for aligners that need one."""
     vocab = Vocab.learn({"en": PLAIN[0] * 5, "de": PLAIN[1] * 5}, size=400)
     folder = tmp_path_factory.mktemp("encoder") / "model"
-    from_shape(Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0).save_pretrained(
-        folder, vocab
-    )
+    from_shape(
+        Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0
+    ).save_pretrained(folder, vocab)
     return str(folder)
 
 
@@ -86,7 +91,9 @@ def build(request, start, tmp_path):
     def make(pairs, **changes):
         needed = {"start": start} if name == "similarity" else {}
         needed |= (
-            {"links": file_of_links(pairs, tmp_path / "made.links")} if name == "pharaoh" else {}
+            {"links": file_of_links(pairs, tmp_path / "made.links")}
+            if name == "pharaoh"
+            else {}
         )
         return ALIGNERS.build({"name": name, **needed, **changes})
 
@@ -125,7 +132,9 @@ def test_links_do_not_depend_on_chunks(build, rows):
     for align in (fitted.align, fitted.align_training_pairs):
         whole = align(pairs)
         parts = [align(chunk) for chunk in pairs.chunks(rows)]
-        assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
+        assert [
+            row for part in parts for row in part.links.to_lists()
+        ] == whole.links.to_lists()
         confidence = np.concatenate([part.confidence for part in parts])
         np.testing.assert_allclose(confidence, whole.confidence, rtol=1e-4)
 
@@ -152,7 +161,9 @@ def test_saved_model_aligns_new_text(build, tmp_path):
 
 def test_lexicon_prior_is_used_or_rejected(build, caplog):
     pairs = word_pairs(*PLAIN)
-    priors = Lexicon.of([("Cat", "Katze", 1.0), ("doctor", "arzt", 7.5), ("quagga", "xyzzy", 2.0)])
+    priors = Lexicon.of(
+        [("Cat", "Katze", 1.0), ("doctor", "arzt", 7.5), ("quagga", "xyzzy", 2.0)]
+    )
     with caplog.at_level(logging.WARNING):
         found = build(pairs).fit(pairs, priors).align(pairs)
     check_alignments(found, pairs)

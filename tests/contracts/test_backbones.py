@@ -58,7 +58,9 @@ class Checkpoint:
 def made(tmp_path_factory):
     """One checkpoint a kind, every weight random and large enough to matter."""
     folders = {kind: save(kind, tmp_path_factory.mktemp(kind), noise=0.3) for kind in KINDS}
-    return {kind: Checkpoint(kind, folder, Vocab.load(folder)) for kind, folder in folders.items()}
+    return {
+        kind: Checkpoint(kind, folder, Vocab.load(folder)) for kind, folder in folders.items()
+    }
 
 
 @pytest.fixture(params=list(KINDS))
@@ -108,7 +110,9 @@ def test_accepts_sequences_up_to_max_length(checkpoint):
     backbone = load(checkpoint.folder)
     assert backbone.traits.max_length == LONGEST
     assert predict(backbone, checkpoint.rows((LONGEST,))).isfinite().all()
-    with pytest.raises(SettingsError, match=f"sequence of {LONGEST + 1} tokens.*at most {LONGEST}"):
+    with pytest.raises(
+        SettingsError, match=f"sequence of {LONGEST + 1} tokens.*at most {LONGEST}"
+    ):
         backbone.encode(checkpoint.rows((LONGEST + 1,)))
 
 
@@ -124,7 +128,10 @@ def test_saved_model_opens_with_transformers(checkpoint, tmp_path):
     assert torch.equal(
         inputs["input_ids"], before(LINES, return_tensors="pt", padding=True)["input_ids"]
     )
-    assert (after.pad_token_id, after.mask_token_id) == (before.pad_token_id, before.mask_token_id)
+    assert (after.pad_token_id, after.mask_token_id) == (
+        before.pad_token_id,
+        before.mask_token_id,
+    )
     with torch.no_grad():
         assert torch.equal(
             checkpoint.plain(folder)(**inputs).logits, checkpoint.plain()(**inputs).logits
@@ -134,7 +141,9 @@ def test_saved_model_opens_with_transformers(checkpoint, tmp_path):
 
 def test_keeps_unused_weights(checkpoint, tmp_path):
     folder = load(checkpoint.folder).save_pretrained(tmp_path / "out", checkpoint.words)
-    before, after = (load_file(path / "model.safetensors") for path in (checkpoint.folder, folder))
+    before, after = (
+        load_file(path / "model.safetensors") for path in (checkpoint.folder, folder)
+    )
     assert sorted(before) == sorted(after)
     assert all(torch.equal(before[name], after[name]) for name in before)
 
@@ -144,7 +153,8 @@ def test_half_precision_loads_as_float32(checkpoint, tmp_path):
         tmp_path / "half", checkpoint.words, dtype=torch.bfloat16
     )
     assert (
-        AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype == torch.bfloat16
+        AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype
+        == torch.bfloat16
     )
     again = load(half)
     assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}

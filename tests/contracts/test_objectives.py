@@ -48,7 +48,8 @@ def learnt():
 def checkpoints(tmp_path_factory):
     """By family, a folder and the vocabulary in it."""
     folders = {
-        family: save(family, tmp_path_factory.mktemp("start") / family) for family in CHECKPOINTS
+        family: save(family, tmp_path_factory.mktemp("start") / family)
+        for family in CHECKPOINTS
     }
     return {family: (folder, Vocab.load(folder)) for family, folder in folders.items()}
 
@@ -111,7 +112,8 @@ def linked(pairs, vocab):
     links = Ragged.of([[row[0], (0, 1), *row[1:]] for row in rows], width=2)
     phrases = phrase_pairs(*words, links)
     confidence, scores = (
-        np.linspace(0.3, 1, len(values), dtype=np.float32) for values in (links.flat, phrases.flat)
+        np.linspace(0.3, 1, len(values), dtype=np.float32)
+        for values in (links.flat, phrases.flat)
     )
     return replace(
         pairs,
@@ -139,7 +141,9 @@ def lines_of(vocab, word_counts, seed):
 
 def single_subwords(vocab):
     words = [
-        word for number in vocab.regular_ids if (word := vocab.decode([number]).strip()).isalpha()
+        word
+        for number in vocab.regular_ids
+        if (word := vocab.decode([number]).strip()).isalpha()
     ]
     return [
         word
@@ -161,7 +165,9 @@ def lexicons(vocab):
 # By term that is a distance, which is 0 in a model of zeros: how many distances the examples hold. Of the words that
 # `linked` links twice, the first source word's better link is to the second, which has a better one: neither stays.
 DISTANCES = {
-    "word_aligned": lambda pairs: sum(min(one.max(), two.max()) for one, two in words_of(pairs)),
+    "word_aligned": lambda pairs: sum(
+        min(one.max(), two.max()) for one, two in words_of(pairs)
+    ),
     "anchor": lambda pairs: sum(one.max() + 1 for one, _ in words_of(pairs)),
 }
 
@@ -216,7 +222,9 @@ def real(batch, vocab):
     ids = batch.inputs["input_ids"]
     sides = [batch.inputs.get("attention_mask", np.ones_like(ids)) == 1]
     return (
-        [*sides, batch.extra["decoder_ids"] != vocab.pad] if "decoder_ids" in batch.extra else sides
+        [*sides, batch.extra["decoder_ids"] != vocab.pad]
+        if "decoder_ids" in batch.extra
+        else sides
     )
 
 
@@ -237,7 +245,9 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     must_equal(arrays(one), arrays(two))
     assert (one.counts, one.tokens, one.languages) == (two.counts, two.tokens, two.languages)
     must_equal(arrays((examples, prepared)), before)
-    others = [made(objective, examples, prepared, step).inputs["input_ids"] for step in range(2, 6)]
+    others = [
+        made(objective, examples, prepared, step).inputs["input_ids"] for step in range(2, 6)
+    ]
     is_drawn = objective.name not in {"back_translation", "clm", "word_aligned"}
     assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != is_drawn
 
@@ -268,11 +278,15 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
     for name, term in terms.items():
         if name.endswith(("_share", "_ratio")):  # for the record
             assert not term.weight
-            assert 0 <= term.total <= batch.counts[name] * (40 if name.endswith("_ratio") else 1)
+            assert (
+                0 <= term.total <= batch.counts[name] * (40 if name.endswith("_ratio") else 1)
+            )
         elif name in DISTANCES:
             assert batch.counts[name] == DISTANCES[name](examples_for(objective, vocab))
         else:
-            each = 1 if name == "align" else math.log(backbone.vocab_size)  # 1 - cos of two zeros
+            each = (
+                1 if name == "align" else math.log(backbone.vocab_size)
+            )  # 1 - cos of two zeros
             assert term.total.item() == pytest.approx(batch.counts[name] * each, rel=1e-4)
 
 
@@ -292,7 +306,9 @@ def test_every_token_has_the_id_of_its_language(objective, vocab, backbone):
     assert {
         language: (ids == traits.languages[language]).sum() for language in batch.languages
     } == batch.languages
-    assert len(set(ids.tolist())) == len(batch.languages) == (2 if objective.reads is Pairs else 1)
+    assert (
+        len(set(ids.tolist())) == len(batch.languages) == (2 if objective.reads is Pairs else 1)
+    )
 
 
 def test_rejects_language_ids_for_models_without_them(name, learnt):
@@ -327,7 +343,9 @@ def test_pair_costs_match_batch_sizes(objective, vocab, backbone):
     if objective.reads is not Pairs:
         pytest.skip("reads single sentences")
     side = sentences(vocab, "en", 1)
-    pairs = linked(Pairs(side, replace(side, language="xx")), vocab).take(np.zeros(12, np.int64))
+    pairs = linked(Pairs(side, replace(side, language="xx")), vocab).take(
+        np.zeros(12, np.int64)
+    )
     batch = made(objective, pairs, prepared_for(objective, vocab, backbone.traits))
     lengths = pairs.source.lengths
     cost = objective.pair_costs(lengths, lengths).sum()

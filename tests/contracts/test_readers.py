@@ -52,13 +52,17 @@ EXAMPLES = {
     "tsv": [
         Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), head="en\tde\n"),
         Example(
-            ("one é\teins\n", "two\tzwei\n", "\tdrei\n"), languages=("en", "de"), head="en\tde\n"
+            ("one é\teins\n", "two\tzwei\n", "\tdrei\n"),
+            languages=("en", "de"),
+            head="en\tde\n",
         ),
     ],
     "joined": [
         Example(("one é ||| eins\n", "two|||zwei\n", "three\t|||\n"), languages=("en", "de"))
     ],
-    "gold": [Example((_aligned("é"), _aligned("two"), _aligned("three")), languages=("en", "de"))],
+    "gold": [
+        Example((_aligned("é"), _aligned("two"), _aligned("three")), languages=("en", "de"))
+    ],
     "nli": [
         Example(
             ("en\tneutral\ta é\tb\n", "en\tentailment\tc\td\n", "en\tcontradiction\te\tf\n"),
@@ -124,7 +128,9 @@ def _plain(chunks):
                 for side in sides
             ]
             tags = [{kind: tags[row] for kind, tags in side.tags.items()} for side in sides]
-            labels = [thing.labels[row] for thing in [chunk, *sides] if thing.labels is not None]
+            labels = [
+                thing.labels[row] for thing in [chunk, *sides] if thing.labels is not None
+            ]
             rows.append((parts, tags, labels))
     return rows
 

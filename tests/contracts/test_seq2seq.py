@@ -17,7 +17,12 @@ from interlace.models.settings import DecoderSettings, ModelSettings
 from little_checkpoints import KINDS, save
 
 ABLE = [kind for kind in KINDS if kind != "xlm"]
-STARTS = [("whole", "whole"), ("whole", "none"), ("none", "whole"), ("embeddings", "embeddings")]
+STARTS = [
+    ("whole", "whole"),
+    ("whole", "none"),
+    ("none", "whole"),
+    ("embeddings", "embeddings"),
+]
 LINES = ["the old doctor reads three letters", "a cat"]
 
 
@@ -78,7 +83,9 @@ def test_fulfills_the_contract(kind, reads, writes, build, tmp_path):
     assert model.vocab_size >= vocab.size
     scores(model.train(), vocab).square().sum().backward()
     learnt = {
-        name: each.grad is not None for name, each in model.named_parameters() if each.requires_grad
+        name: each.grad is not None
+        for name, each in model.named_parameters()
+        if each.requires_grad
     }
     assert all(learnt.values()), [name for name, there in learnt.items() if not there]
     model.eval()
@@ -100,7 +107,9 @@ def test_fulfills_the_contract(kind, reads, writes, build, tmp_path):
 def test_scores_match_transformers(kind, build, tmp_path):
     model, vocab = build(kind)
     model.eval().save_pretrained(tmp_path / "model", vocab)
-    theirs, info = EncoderDecoderModel.from_pretrained(tmp_path / "model", output_loading_info=True)
+    theirs, info = EncoderDecoderModel.from_pretrained(
+        tmp_path / "model", output_loading_info=True
+    )
     assert not info["missing_keys"]
     read, write = inputs(model, vocab)
     written = {f"decoder_{name}": each for name, each in write.items()}

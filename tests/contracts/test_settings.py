@@ -18,7 +18,9 @@ ENTRIES = [(registry, name) for registry in REGISTRIES for name in registry.name
 def test_settings_are_described_and_survive_a_round_trip(registry, name):
     entry = registry.build(name)
     assert type(entry).read(entry.dump()) == entry
-    assert [key for key, field in type(entry).model_fields.items() if not field.description] == []
+    assert [
+        key for key, field in type(entry).model_fields.items() if not field.description
+    ] == []
     assert registry.summary(name).endswith((".", "?", ")"))
     with pytest.raises(SettingsError, match="unknown key 'nonsense'"):
         registry.build({"name": name, "nonsense": 1})

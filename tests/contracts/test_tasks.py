@@ -31,7 +31,9 @@ from little_files import write
 SPLITS = {"train": 60, "dev": 20, "test": 24}
 NOUNS = ["doctor", "letter", "garden", "river", "teacher", "window", "mountain", "village"]
 VERBS = ["reads", "sees", "finds", "paints"]
-LEXICON = {word: word[::-1] + "o" for word in [*NOUNS, *VERBS, "the", "maybe", "never", "always"]}
+LEXICON = {
+    word: word[::-1] + "o" for word in [*NOUNS, *VERBS, "the", "maybe", "never", "always"]
+}
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 # and the languages each has embeddings for
 LANGUAGES = {
@@ -89,7 +91,9 @@ def xnli(split, language):
     rows = [("language", "gold_label", "sentence1", "sentence2")]
     for number, words in enumerate(sentences(split)):
         label = list(SIGNS)[number % 3]
-        rows.append((language, label, say(words, language), say([SIGNS[label], *words], language)))
+        rows.append(
+            (language, label, say(words, language), say([SIGNS[label], *words], language))
+        )
     return {f"nli/{split}.{language}.tsv": rows}
 
 
@@ -115,18 +119,25 @@ def mlqa(split, language):
 
 def parallel(split, language):
     return {
-        f"parallel/{split}.en-xx.{language}": [say(words, language) for words in sentences(split)]
+        f"parallel/{split}.en-xx.{language}": [
+            say(words, language) for words in sentences(split)
+        ]
     }
 
 
 def aligned(split, language):
     links = [" ".join(f"{i}-{i}" for i in range(5)) for _ in sentences(split)]
     text = parallel(split, language)[f"parallel/{split}.en-xx.{language}"]
-    return {f"parallel/{split}.en-xx.{language}.tok": text, f"parallel/{split}.en-xx.links": links}
+    return {
+        f"parallel/{split}.en-xx.{language}.tok": text,
+        f"parallel/{split}.en-xx.links": links,
+    }
 
 
 def running_text(split, language):
-    return {f"text/{split}.{language}.txt": [say(words, language) for words in sentences(split)]}
+    return {
+        f"text/{split}.{language}.txt": [say(words, language) for words in sentences(split)]
+    }
 
 
 def dictionary(split, language):
@@ -254,7 +265,9 @@ def write_files(root, *makers):
 def vocab():
     lines = [say(words, language) for words in sentences("train") for language in ("en", "xx")]
     extra = [say(list(LEXICON), language) for language in ("en", "xx")]
-    return Vocab.learn({"both": (lines + extra) * 5}, size=900).with_target_languages(["en", "xx"])
+    return Vocab.learn({"both": (lines + extra) * 5}, size=900).with_target_languages(
+        ["en", "xx"]
+    )
 
 
 @pytest.fixture(params=NAMES)
@@ -338,7 +351,8 @@ def test_a_missing_file_is_named(task, name, root, vocab):
 @for_pairs
 def test_a_language_is_not_paired_with_itself(task, root, vocab):
     with pytest.raises(
-        DataError, match=r"source and target are both 'en'|'en' cannot be translated into itself"
+        DataError,
+        match=r"source and target are both 'en'|'en' cannot be translated into itself",
     ):
         task.examples("test", "en", vocab, root)
     assert list(task.texts("test", "en", root)) == []

@@ -118,7 +118,9 @@ SHARES = [{"name": "overlap", "share": share} for share in (0.0, 0.5, 1.0)]
 
 
 @pytest.mark.parametrize(
-    "fields", [*ORDERS, *SPELLINGS, *SHARES], ids=lambda fields: ",".join(map(str, fields.values()))
+    "fields",
+    [*ORDERS, *SPELLINGS, *SHARES],
+    ids=lambda fields: ",".join(map(str, fields.values())),
 )
 @given(text=texts())
 @settings(max_examples=12)

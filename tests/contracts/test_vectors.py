@@ -21,7 +21,8 @@ SETTINGS = {
     },
 }
 SENTENCES = {
-    "en": ["the cat sees Anna".split(), "the dog sees the cat".split(), "a dog reads".split()] * 8,
+    "en": ["the cat sees Anna".split(), "the dog sees the cat".split(), "a dog reads".split()]
+    * 8,
     "de": [
         "die Katze sieht Anna".split(),
         "der Hund sieht die Katze".split(),

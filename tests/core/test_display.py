@@ -16,7 +16,8 @@ TOKEN = "hf_" + "x" * 30
 def test_visible_text_has_no_control_characters_and_stays_valid_json(text):
     shown = visible(text)
     assert all(
-        char in "\t\n" or char.isprintable() or char not in shown for char in map(chr, range(0xA0))
+        char in "\t\n" or char.isprintable() or char not in shown
+        for char in map(chr, range(0xA0))
     )
     assert not set(shown) & {
         chr(code) for code in (0x61C, 0x200E, *range(0x2028, 0x202F), *range(0x2066, 0x206A))

@@ -22,5 +22,7 @@ def test_weights_that_are_not_finite_are_named(value):
     whole = torch.zeros(2, dtype=torch.int64)
     check_finite_weights([("large", large), ("whole", whole)], "model")
     spoiled = torch.tensor([0.0, value, value])
-    with pytest.raises(CheckpointError, match=r"^model: 2 of 3 values of spoiled are not finite"):
+    with pytest.raises(
+        CheckpointError, match=r"^model: 2 of 3 values of spoiled are not finite"
+    ):
         check_finite_weights([("large", large), ("spoiled", spoiled)], "model")

@@ -29,9 +29,7 @@ def behave(how):
         case "sleep":
             time.sleep(600)
         case "stop":
-            resume = (
-                f"import os, signal, time; time.sleep(2); os.kill({os.getpid()}, signal.SIGCONT)"
-            )
+            resume = f"import os, signal, time; time.sleep(2); os.kill({os.getpid()}, signal.SIGCONT)"
             subprocess.Popen([sys.executable, "-c", resume])
             os.kill(os.getpid(), signal.SIGSTOP)
         case "print":

@@ -29,7 +29,9 @@ def test_a_hub_that_cannot_be_reached_is_not_retried(unreachable, monkeypatch, t
     with hub.hub_or_cache():
         assert constants.HF_HUB_OFFLINE
     assert not constants.HF_HUB_OFFLINE
-    with pytest.raises(DataError, match=r"cannot be reached.*hf download me/x --local-dir FOLDER"):
+    with pytest.raises(
+        DataError, match=r"cannot be reached.*hf download me/x --local-dir FOLDER"
+    ):
         download("me/x", ["*.json"])
 
 
@@ -70,7 +72,9 @@ def hub_that(monkeypatch, tmp_path):
                         serve(connection)
 
         threading.Thread(target=run, daemon=True).start()
-        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+        monkeypatch.setattr(
+            constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}"
+        )
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
@@ -119,7 +123,9 @@ def test_a_hub_that_is_busy_or_at_fault_says_so(hub_that, status):
 def test_an_endpoint_that_is_no_address_is_named(monkeypatch, address):
     monkeypatch.setattr(constants, "ENDPOINT", address)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    with pytest.raises(SettingsError, match=f"HF_ENDPOINT: '{re.escape(address)}' is no address"):
+    with pytest.raises(
+        SettingsError, match=f"HF_ENDPOINT: '{re.escape(address)}' is no address"
+    ):
         download("me/x", ["*.json"])
 
 

@@ -19,7 +19,10 @@ class Row(TypedDict):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"step": "1", "score": 1}', "key 'step': input should be a valid integer, found '1'"),
+        (
+            b'{"step": "1", "score": 1}',
+            "key 'step': input should be a valid integer, found '1'",
+        ),
         (b'{"step": 1}', "key 'score': field required"),
         (b"[1]", "input should be a valid dictionary, found [1]"),
         (b'{"step": 1,}', "Expecting property name"),

@@ -46,7 +46,10 @@ def test_a_paragraph_or_a_heading_shows_the_text(text):
     ):
         tokens = RENDERER.parse(block)
         if one_line(text).strip():
-            assert [token.type for token in tokens][::2] == [kind, kind.replace("open", "close")]
+            assert [token.type for token in tokens][::2] == [
+                kind,
+                kind.replace("open", "close"),
+            ]
             assert shown(tokens[1]).strip() == one_line(text).strip()
 
 
@@ -64,7 +67,9 @@ def table_of(text):
 def test_a_table_of_markdown_has_its_cells(evil, text):
     table = table_of(evil + text)
     found = RENDERER.parse(markdown(table).split("\n", 1)[1])
-    cells = [token for before, token in pairwise(found) if before.type in {"th_open", "td_open"}]
+    cells = [
+        token for before, token in pairwise(found) if before.type in {"th_open", "td_open"}
+    ]
     texts = [(shown(cell) or "").strip() for cell in cells]
     line, twice, a, x = (
         one_line(part + evil + text).strip() for part in ("", f"{evil}{text} ", "a", "x")
@@ -73,5 +78,11 @@ def test_a_table_of_markdown_has_its_cells(evil, text):
 
 
 def test_ordinary_names_and_numbers_stay_readable():
-    for text in ("pos, zero-shot (accuracy, %)", "-5.4 ± 0.3†", "p < 0.001", "A & B", "2 of 3."):
+    for text in (
+        "pos, zero-shot (accuracy, %)",
+        "-5.4 ± 0.3†",
+        "p < 0.001",
+        "A & B",
+        "2 of 3.",
+    ):
         assert markdown_text(text) == text

@@ -28,12 +28,17 @@ def vectors(count, seed):
 
 
 @pytest.mark.parametrize(("right", "rank"), [([0], 3), ([0, 1], 2), ([0, 1, 2], 1), ([3], 4)])
-def test_the_rank_is_that_of_the_best_right_candidate_and_wrong_ones_as_near_go_first(right, rank):
+def test_the_rank_is_that_of_the_best_right_candidate_and_wrong_ones_as_near_go_first(
+    right, rank
+):
     assert ranks(at(0), at(10, -10, 10, 50), rows(right)).tolist() == [rank]
 
 
 def test_excluded_candidates_do_not_count_and_zeros_are_similar_to_nothing():
-    assert ranks(at(0, 0), at(0, 10, 20), rows([1], [1]), excluded=rows([0], [])).tolist() == [1, 2]
+    assert ranks(at(0, 0), at(0, 10, 20), rows([1], [1]), excluded=rows([0], [])).tolist() == [
+        1,
+        2,
+    ]
     assert ranks(unit(np.zeros((1, 2))), at(0, 90), rows([0])).tolist() == [2]
 
 
@@ -60,7 +65,9 @@ def cells(request, monkeypatch):
 def test_blocks_equal_the_whole_table(kind):
     queries, candidates = vectors(17, 1), vectors(23, 2)
     rng = np.random.default_rng(3)
-    right = rows(*(rng.choice(23, rng.integers(1, 3), replace=False).tolist() for _ in range(17)))
+    right = rows(
+        *(rng.choice(23, rng.integers(1, 3), replace=False).tolist() for _ in range(17))
+    )
     cosines = queries @ candidates.T
     means = [np.sort(table, axis=1)[:, -4:].mean(axis=1) for table in (cosines, cosines.T)]
     np.testing.assert_allclose(

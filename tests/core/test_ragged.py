@@ -48,7 +48,12 @@ def test_a_slice_behaves_as_its_rows_alone(rows, data):
     stop = data.draw(st.integers(start, len(rows)))
     part, alone = Ragged.of(rows).slice(start, stop), Ragged.of(rows[start:stop])
     assert part == alone
-    for of in (lambda rows: rows.flat, Ragged.rows, Ragged.columns, lambda rows: rows.padded(9)):
+    for of in (
+        lambda rows: rows.flat,
+        Ragged.rows,
+        Ragged.columns,
+        lambda rows: rows.padded(9),
+    ):
         assert of(part).tolist() == of(alone).tolist()
     assert Ragged.concatenate([part, part]) == Ragged.concatenate([alone, alone])
     assert part.take(range(len(part))) == alone

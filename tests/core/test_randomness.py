@@ -30,7 +30,9 @@ def test_purposes_keep_their_numbers_and_the_stream_is_fixed():
         "INIT PLAN MIX BATCH DROPOUT EVALUATE TOY SAMPLE HEADS ALIGN DICTIONARY SWITCH VECTORS STATISTICS "
         "TRANSFORMATION"
     )
-    assert [(purpose.value, purpose.name) for purpose in Purpose] == [*enumerate(names.split(), 1)]
+    assert [(purpose.value, purpose.name) for purpose in Purpose] == [
+        *enumerate(names.split(), 1)
+    ]
     # Worked out once from numpy's PCG64; another stream would change every run without a word.
     assert generator(Purpose.BATCH, 1, 2, 3).integers(1000, size=5).tolist() == [
         791,

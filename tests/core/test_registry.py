@@ -44,7 +44,9 @@ def entries(tmp_path, monkeypatch):
 
     registry._module_names.cache_clear()
     yield Registry("greetings", "greeting", greetings.Greeting)
-    for name in [name for name in sys.modules if name.partition(".")[0] in {"greetings", "friend"}]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in {"greetings", "friend"}
+    ]:
         del sys.modules[name]
 
 
@@ -148,7 +150,10 @@ def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
         ),
         ("x = 1\nx = = 2\n", "--code {path}:2: SyntaxError: invalid syntax (mine.py, line 2)"),
         ("import sys\nsys.exit(3)\n", "--code {path}:2: SystemExit: 3"),
-        ("import not_there\n", "--code {path}:1: ModuleNotFoundError: No module named 'not_there'"),
+        (
+            "import not_there\n",
+            "--code {path}:1: ModuleNotFoundError: No module named 'not_there'",
+        ),
     ],
 )
 def test_a_plugin_that_fails_to_load_is_named(entries, plugin, text, message, monkeypatch):

@@ -34,7 +34,10 @@ def test_numbers_and_strings_are_read_and_kept(rate):
 @pytest.mark.parametrize(
     ("rate", "message"),
     [
-        ("often", "rate: expected a number or 'step:value,step:value,...' with whole steps, found"),
+        (
+            "often",
+            "rate: expected a number or 'step:value,step:value,...' with whole steps, found",
+        ),
         ("0:a", "rate: expected a number"),
         ("0.5:1", "rate: expected a number"),
         ("9:0.1,9:0.2", "rate: the steps of a schedule must grow, found '9:0.1,9:0.2'"),

@@ -10,7 +10,9 @@ from interlace.core.store import ConfigStore, change, put
 def store(tmp_path):
     folder = tmp_path / "shipped"
     (folder / "tiny").mkdir(parents=True)
-    (folder / "tiny" / "one.toml").write_text('name = "one"\n[a]\nx = 1\ny = 2\n[list]\nk = 1\n')
+    (folder / "tiny" / "one.toml").write_text(
+        'name = "one"\n[a]\nx = 1\ny = 2\n[list]\nk = 1\n'
+    )
     (folder / "tiny" / "rows.toml").write_text(
         'extends = "_base"\n[a]\nx = 1\n[list]\nk = 1\n[variants._half]\na.y = 2\n'
         '[variants.first]\nextends = ":_half"\n[variants.first.list]\nm = 2\n[variants.second]\nname = "own"\na.x = 7\n'
@@ -75,7 +77,9 @@ def test_a_faulty_file_is_reported_by_name(store, tmp_path, text, message):
         store.read(f"{own}:v" if "variants" in text else own)
 
 
-def test_a_file_that_extends_another_or_what_variants_share_replaces_whole_keys(store, tmp_path):
+def test_a_file_that_extends_another_or_what_variants_share_replaces_whole_keys(
+    store, tmp_path
+):
     own = write(tmp_path, 'extends = "tiny/one"\nname = "own"\n[a]\ny = 5\n[list]\nm = 2\n')
     assert store.read(own) == {"name": "own", "a": {"x": 1, "y": 5}, "list": {"m": 2}}
 
@@ -101,6 +105,7 @@ def test_a_key_that_contains_a_dot():
     change(data, 'files."train.en"', "c")
     assert data == {"files": {"train.en": "c", "test": "b"}}
     with pytest.raises(
-        SettingsError, match=r"'test' is not a section; quote a part of the key that contains a dot"
+        SettingsError,
+        match=r"'test' is not a section; quote a part of the key that contains a dot",
     ):
         change(data, "files.test.fr", "f")

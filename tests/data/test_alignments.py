@@ -99,7 +99,10 @@ def test_a_corpus_returns_its_alignments_and_text(tmp_path, corpus):
     ("words", "message"),
     [
         (words_of(SOURCE[:2], TARGET[:2]), "pairs 2, but .*c has 3"),
-        (words_of(word_tokenizer="unicode"), "word tokenizer 'unicode', but .*c has 'whitespace'"),
+        (
+            words_of(word_tokenizer="unicode"),
+            "word tokenizer 'unicode', but .*c has 'whitespace'",
+        ),
     ],
 )
 def test_rejects_alignments_and_text_of_other_pairs(tmp_path, corpus, words, message):

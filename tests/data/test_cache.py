@@ -169,7 +169,9 @@ def test_no_entry_is_made_of_a_file_that_changes_meanwhile(folder, tmp_path, cha
         ("/proc/cache", "no file can be created in /proc"),
     ],
 )
-def test_a_cache_that_cannot_be_written_is_named_by_its_variable(tmp_path, monkeypatch, name, part):
+def test_a_cache_that_cannot_be_written_is_named_by_its_variable(
+    tmp_path, monkeypatch, name, part
+):
     (tmp_path / "file").write_text("mine")
     value = name.format(folder=tmp_path)
     monkeypatch.setenv("INTERLACE_CACHE", value)

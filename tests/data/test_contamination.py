@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.data.contamination import MAX_EXCERPTS, HeldOutSet, find_contamination, ngram_length
+from interlace.data.contamination import (
+    MAX_EXCERPTS,
+    HeldOutSet,
+    find_contamination,
+    ngram_length,
+)
 from interlace.data.hashing import hash_lines
 from interlace.text import Text, TextPairs
 from interlace.text.scripts import is_unspaced
@@ -113,7 +118,12 @@ def test_examples_and_findings_name_the_set_and_the_lines():
     lines = ["nothing here", f"and {TEN}", "he works in Berlin"]
     (result,) = find_contamination([*training("a line"), *training(*lines)], [test])
     exact, ngrams = result.findings()
-    assert (exact.level, exact.what, exact.count, exact.total) == ("warning", "contamination", 1, 3)
+    assert (exact.level, exact.what, exact.count, exact.total) == (
+        "warning",
+        "contamination",
+        1,
+        3,
+    )
     assert [example.where for example in exact.examples] == ["train:3"]
     assert (ngrams.level, ngrams.what, ngrams.count) == ("note", "n-gram overlap", 1)
     assert [(example.where, example.text) for example in ngrams.examples] == [

@@ -66,7 +66,11 @@ def test_result_does_not_depend_on_chunks(build, monkeypatch, lines):
 @pytest.mark.parametrize(
     ("files", "options", "message"),
     [
-        ({"a": ["1", "2"], "b": ["1"]}, {"languages": ["en", "de"]}, r"has 2 lines and .* has 1"),
+        (
+            {"a": ["1", "2"], "b": ["1"]},
+            {"languages": ["en", "de"]},
+            r"has 2 lines and .* has 1",
+        ),
         ({"a": ["", ""]}, {}, "nothing to write: 2 empty"),
         (
             {"a": ["gold_label\tsentence1\tsentence2", "neutral\ta\tb"]},
@@ -99,7 +103,9 @@ def test_counts_what_filters_drop(build, vocab, languages, chunk, monkeypatch):
 
 def test_filters_see_normalized_lines(build):
     normalization = Normalization(lower_case=True)
-    corpus = build({"en": ["A b", "a B"]}, rules={"duplicates": {}}, normalization=normalization)
+    corpus = build(
+        {"en": ["A b", "a B"]}, rules={"duplicates": {}}, normalization=normalization
+    )
     assert len(corpus) == 1
 
 
@@ -125,7 +131,9 @@ def test_an_edited_plugin_gives_another_key(kind, tmp_path, monkeypatch):
             languages=("en",),
             files=(tmp_path / "en",),
             reader=READERS.build("own" if kind == "reader" else "lines"),
-            word_tokenizer=WORD_TOKENIZERS.build("own") if kind == "word tokenizer" else WHITESPACE,
+            word_tokenizer=WORD_TOKENIZERS.build("own")
+            if kind == "word tokenizer"
+            else WHITESPACE,
             filters=tuple(build_filters({"own": {}} if kind == "filter" else {})),
         )
         keys.append(text.key)

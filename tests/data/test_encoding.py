@@ -119,7 +119,15 @@ def _slow(tokenizer, line, words):
 @settings(max_examples=40)
 @given(lines=TEXT)
 @example(
-    lines=["", " ", "the  cafe\u0301 ", "中文\u3000ab", "नम्ते नe\u0301", "a<mask> b", "\u00a0ab (ab"]
+    lines=[
+        "",
+        " ",
+        "the  cafe\u0301 ",
+        "中文\u3000ab",
+        "नम्ते नe\u0301",
+        "a<mask> b",
+        "\u00a0ab (ab",
+    ]
 )
 def test_words_follow_the_rule(kind, word_tokenizer, lines):
     vocab = _vocab(kind)
@@ -171,7 +179,9 @@ def test_lines_are_cut_only_where_a_subword_is_shared():
 
 def test_a_word_of_an_unspaced_script_has_no_blank_before_it(vocab):
     word = "医生来了"
-    begun = vocab.encode([word]).ids[0].tolist()  # this tokenizer puts a blank before every line
+    begun = (
+        vocab.encode([word]).ids[0].tolist()
+    )  # this tokenizer puts a blank before every line
     assert (vocab.tokens(begun)[0], vocab.encode_words([word])[0].tolist()) == ("▁", begun[1:])
     assert vocab.encode_words(["", "a"]).to_lists() == [[], vocab.encode(["a"]).ids[0].tolist()]
 
@@ -189,7 +199,9 @@ def test_words_are_in_order_and_whole_for_any_borders(learned, data):
     sentences = vocab.encode_words_apart(text)
     for line, row in enumerate(sentences.words):
         assert row.tolist() == sorted(row.tolist())
-        assert vocab.decode(sentences.ids[line]).replace(" ", "") == plain[line].replace(" ", "")
+        assert vocab.decode(sentences.ids[line]).replace(" ", "") == plain[line].replace(
+            " ", ""
+        )
         for word in range(1, len(spans[line])):
             if spans[line][word - 1][1] == spans[line][word][0]:
                 assert word in row
@@ -219,8 +231,11 @@ def test_special_tokens_that_text_spells_are_text(kind):
 @pytest.mark.parametrize("kind", CHECKPOINTS)
 def test_control_tokens_of_published_tokenizers_never_come_from_text(kind, tmp_path):
     vocab = Vocab.load(save(kind, tmp_path))
-    control = np.setdiff1d(vocab.special_ids, [vocab.unk])  # these small ones cannot spell brackets
+    control = np.setdiff1d(
+        vocab.special_ids, [vocab.unk]
+    )  # these small ones cannot spell brackets
     lines = [
-        f"doctor{vocab.tokenizer.id_to_token(int(number))} reads" for number in vocab.special_ids
+        f"doctor{vocab.tokenizer.id_to_token(int(number))} reads"
+        for number in vocab.special_ids
     ]
     assert not np.isin(vocab.encode(lines).ids.flat, control).any()

@@ -41,7 +41,9 @@ def test_keeps_old_ids_and_special_tokens(both):
     assert new.fingerprint != old.fingerprint
     after = new.encode([*TEXT["xx"], AMHARIC]).ids.flat
     assert new.unk not in after
-    if old.unk not in ids_of(old, TEXT["xx"][0]):  # else a whole word is a single unknown subword
+    if old.unk not in ids_of(
+        old, TEXT["xx"][0]
+    ):  # else a whole word is a single unknown subword
         assert len(after) < 0.9 * len(old.encode([*TEXT["xx"], AMHARIC]).ids.flat)
 
 
@@ -56,7 +58,9 @@ def test_a_new_subword_is_frequent_and_spelled_by_its_pieces(both, tmp_path):
     new.extension.save(tmp_path)
     again = Extension.open(tmp_path)
     assert (again.base, again.pieces) == (old.size, new.extension.pieces)
-    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*remove vocab.extend"):
+    with pytest.raises(
+        DataError, match=r"no new subword occurs 5000 times.*remove vocab.extend"
+    ):
         extend_vocab(old, TEXT, 40, min_count=5000)
 
 
@@ -89,7 +93,9 @@ def test_wordpiece_by_hand():
     """`walk ##ing` is met thrice and becomes one; digits and punctuation never do."""
     ids = numbered(*SPECIAL, "walk", "##ing", "a", "1", "##2", ".")
     old = vocab_of(models.WordPiece(ids, unk_token="[UNK]"))
-    new = extend_vocab(old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, min_count=2)
+    new = extend_vocab(
+        old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, min_count=2
+    )
     assert new.size == old.size + 1
     assert new.tokens(ids_of(new, "walk walking 12.")) == ["walk", "walking", "1", "##2", "."]
     assert new.extension.pieces[0].tolist() == [5, 6]

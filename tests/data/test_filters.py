@@ -138,7 +138,10 @@ def test_a_row_is_counted_by_the_first_filter_that_drops_it():
             {"length": {"max_word": 3}},
             "filters.length: unknown key 'max_word'; did you mean 'max_words'",
         ),
-        ({"length": {"min_words": 9, "max_words": 3}}, "min_words = 9 is more than max_words = 3"),
+        (
+            {"length": {"min_words": 9, "max_words": 3}},
+            "min_words = 9 is more than max_words = 3",
+        ),
     ],
 )
 def test_rejects_wrong_settings(rules, message):

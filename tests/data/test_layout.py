@@ -65,7 +65,10 @@ def test_families_keep_their_layout_in_files(family, vocab, tmp_path):
     plain.save_pretrained(tmp_path / "theirs")
     for name in ("ours", "theirs"):
         again = Vocab.load(tmp_path / name)
-        assert (again.pair_layout, again.separator_ids) == (FAMILIES[family], vocab.separator_ids)
+        assert (again.pair_layout, again.separator_ids) == (
+            FAMILIES[family],
+            vocab.separator_ids,
+        )
 
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4)
@@ -95,7 +98,8 @@ def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_le
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))]
+    ("source", "target", "kept"),
+    [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))],
 )
 def test_truncates_the_longer_side_first(source, target, kept):
     pairs = Pairs(sentences([[5] * source]), sentences([[7] * target]))

@@ -44,7 +44,9 @@ def test_the_packing_example_of_the_docstring():
     ids = [[1, 2, 4, SEPARATOR, 4, 5], [6, 7, 8, 1]]
     assert rows_of(packed.take([0, 1])) == (ids, [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]])
     target = sentences([[5, 5], [6, 6, 6], [7]], language="de")
-    pairs = PackedSentences(Pairs(sentences([[1], [2], [4]]), target), 5, SEPARATOR).take([0, 1])
+    pairs = PackedSentences(Pairs(sentences([[1], [2], [4]]), target), 5, SEPARATOR).take(
+        [0, 1]
+    )
     # 5 5 / 6 6 6 would be six with the separator
     assert pairs.source.ids.to_lists() == [[1], [2, SEPARATOR, 4]]
     assert pairs.target.ids.to_lists() == [[5, 5], [6, 6, 6, SEPARATOR, 7]]

@@ -46,14 +46,20 @@ def translations(known):
 def test_phrases_of_a_pair_by_hand_and_the_text_of_their_counterparts(tmp_path):
     store = store_of(tmp_path, aligned(tmp_path / "a"))
     spans, scores = store.take([0, 4])
-    assert spans == Ragged.of([[(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1)]], width=4)
+    assert spans == Ragged.of(
+        [[(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1)]], width=4
+    )
     # "the": die, die, der. "the cat" only ever "die Katze". "cat": Katze three times, Kater once.
     assert scores[0][:, :2] == pytest.approx(np.array([(2 / 3, 1), (1, 1), (3 / 4, 1)]))
     # lexical weights of one word are the same
     assert scores[1][0] == pytest.approx(np.array([1 / 4, 1, 1 / 4, 1]))
     source, _ = store.known([0])
     assert translations(source) == ["die", "die Katze", "Katze"]
-    assert sorted(source.counterparts.words.to_lists()) == [[[0, 3]], [[0, 3], [4, 9]], [[0, 5]]]
+    assert sorted(source.counterparts.words.to_lists()) == [
+        [[0, 3]],
+        [[0, 3], [4, 9]],
+        [[0, 5]],
+    ]
     store = store_of(tmp_path / "2", store.alignments, min_count=2)
     assert store.take([3])[0] == Ragged.of([[(1, 2, 1, 2)]], width=4)  # "a" was seen once
 

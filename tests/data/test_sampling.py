@@ -29,7 +29,9 @@ def test_temperature_lifts_small_languages(counts, alpha, shares):
 
 
 @given(LENGTHS, st.integers(1, 200), st.integers(0, 4), st.integers(5, 50))
-def test_each_row_is_in_one_batch_per_epoch_within_the_budget(lengths, budget, overhead, longest):
+def test_each_row_is_in_one_batch_per_epoch_within_the_budget(
+    lengths, budget, overhead, longest
+):
     plan = BucketPlan(lengths, budget, seed=3, corpus=1, overhead=overhead, max_length=longest)
     for epoch in range(2):
         batches = [plan.batch(epoch * len(plan) + number) for number in range(len(plan))]

@@ -48,8 +48,15 @@ def changed_tokenizer(folder, **parts):
 def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strategy):
     padding = {"strategy": strategy, "direction": "Right", "pad_to_multiple_of": 1 << 31}
     padding |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"}
-    truncation = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 3}
-    vocab = Vocab.load(changed_tokenizer(tmp_path / "t", padding=padding, truncation=truncation))
+    truncation = {
+        "direction": "Right",
+        "max_length": 4,
+        "strategy": "LongestFirst",
+        "stride": 3,
+    }
+    vocab = Vocab.load(
+        changed_tokenizer(tmp_path / "t", padding=padding, truncation=truncation)
+    )
     line = ["a b c d e f g h"]
     assert vocab.encode(line).ids == little_vocab().encode(line).ids
 
@@ -101,7 +108,11 @@ MANY = {"type": "Sequence", "normalizers": [replace(f"{n}+") for n in range(60)]
         ({"pre_tokenizer": split("(a+)+$")}, "'(a+)+$'", "fails on a text of 1,000 characters"),
         ({"decoder": replace("q(a|aa)+$")}, "'q(a|aa)+$'", "1,000 characters, 'qa"),
         ({"pre_tokenizer": split(SLOW)}, f"'{SLOW}'", "takes more than 5 s"),
-        ({"pre_tokenizer": split("a" * 20_000)}, "of 20,000 characters", "expected at most 10,000"),
+        (
+            {"pre_tokenizer": split("a" * 20_000)},
+            "of 20,000 characters",
+            "expected at most 10,000",
+        ),
         ({"normalizer": MANY}, "60 regular expressions", "expected at most 50"),
     ],
 )
@@ -115,7 +126,9 @@ def test_a_regular_expression_that_takes_long_is_named(tmp_path, parts, expressi
 def test_well_known_regular_expressions_are_not_tried(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("interlace.data.expressions.guarded_results", None)
     normalization = Normalization(lower_case=True, remove_accents=True, form="NFKC")
-    vocab = Vocab.learn({"en": LINES * 4}, size=400, kind=kind).with_normalization(normalization)
+    vocab = Vocab.learn({"en": LINES * 4}, size=400, kind=kind).with_normalization(
+        normalization
+    )
     vocab.save(tmp_path / "t")
     assert Vocab.load(tmp_path / "t").fingerprint == vocab.fingerprint
 
@@ -167,7 +180,8 @@ def test_a_template_without_the_text_is_named(tmp_path, single, texts, nested):
 )
 def test_a_tokenizer_that_encodes_no_text_is_named(tmp_path, parts):
     with pytest.raises(
-        DataError, match=r"/t: the tokenizer encodes all texts of its own tokens alike: to nothing"
+        DataError,
+        match=r"/t: the tokenizer encodes all texts of its own tokens alike: to nothing",
     ):
         Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
 
@@ -209,7 +223,10 @@ LOADERS = pytest.mark.parametrize(
 def test_a_mistyped_or_missing_name_is_named_with_its_remedy(load_it, kind):
     Path("runs/x").mkdir(parents=True)
     for name, message in (
-        (NAME, rf"'{NAME}': no such folder, .* the hub cannot be reached.*`hf download {NAME} "),
+        (
+            NAME,
+            rf"'{NAME}': no such folder, .* the hub cannot be reached.*`hf download {NAME} ",
+        ),
         ("runs/xx", r"^runs/xx: no such folder( or tokenizer)?; did you mean 'x'\?$"),
         ("runz/x", r"^'runz/x': no such folder, not in the cache .*; did you mean 'runs'\?$"),
     ):
@@ -279,4 +296,6 @@ def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder):
     slow = XLMTokenizer.from_pretrained(folder)
     vocab = Vocab.load(folder)
     for line in ("the old cat", "The Old Cat , the dog .", "tac dlo eht , olé"):
-        assert vocab.encode([line]).ids[0].tolist() == slow.encode(line, add_special_tokens=False)
+        assert vocab.encode([line]).ids[0].tolist() == slow.encode(
+            line, add_special_tokens=False
+        )

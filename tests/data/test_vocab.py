@@ -46,7 +46,10 @@ def test_words_have_the_same_subwords_everywhere_and_decode_to_the_line(learned)
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ({"en": ["some text"]}, "a vocabulary of 20 subwords is too small.*at least 261 in all"),
+        (
+            {"en": ["some text"]},
+            "a vocabulary of 20 subwords is too small.*at least 261 in all",
+        ),
         ({"en": ["some text"], "de": ["", "  "]}, "no lines of language 'de'"),
     ],
 )
@@ -219,5 +222,7 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_
     theirs = opened(tmp_path / "vocab")
     assert theirs.convert_tokens_to_ids("<2en>") == vocab.target("en")
     assert theirs.decode([vocab.target("en")], skip_special_tokens=True) == ""
-    with pytest.raises(DataError, match="'zh_CN'; it has them for en, zh_cn; did you mean 'zh_cn'"):
+    with pytest.raises(
+        DataError, match="'zh_CN'; it has them for en, zh_cn; did you mean 'zh_cn'"
+    ):
         vocab.target("zh_CN")

@@ -25,7 +25,10 @@ def inverted(line, word_tokenizer="unicode", **settings):
         ("Some, e.g. dogs, bark ... as I said.", "bark , dogs e.g. , Some ... said I as."),
         ("See e.g., www.x.com/?q=y now! Yes", "now y = /?q www.x.com e.g., See! Yes"),
         ("Wait...what? .5 of it", "Wait...what? it of .5"),
-        ("He went (at 3 p.m.). She's in the U.S.", ") p.m. 3 at ( went He. U.S. the in s ' She"),
+        (
+            "He went (at 3 p.m.). She's in the U.S.",
+            ") p.m. 3 at ( went He. U.S. the in s ' She",
+        ),
         ('He said "go." Then (all left.) Bye', 'go " said He." left all ( Then.) Bye'),
         ("The U.S.'s best. x", "best U.S.'s The. x"),
         ("他走3.5公里！「好。」来了", "里公 3.5 走他！好「。」了来"),

@@ -14,7 +14,8 @@ from interlace.toy.sampling import sample
 from learned_vocabs import learned_vocab
 
 WORDS = [
-    f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)
+    f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}"
+    for n in range(500)
 ]
 TEXT = Text.of([" ".join(WORDS)], "en")
 
@@ -31,7 +32,9 @@ def changed(lines, seed=0, **settings):
 @pytest.mark.parametrize("name", ["transliterate", "overlap"])
 def test_unknown_words_of_wikitext_stay(tokenizer, name):
     change = TRANSFORMATIONS.build(name)
-    words = change.apply(Text.of(["the <unk> of Unk <unk>"], "en", tokenizer)).text.lines[0].split()
+    words = (
+        change.apply(Text.of(["the <unk> of Unk <unk>"], "en", tokenizer)).text.lines[0].split()
+    )
     assert words[1] == words[4] == "<unk>"
     assert name == "overlap" or "nk" not in words[3]
 
@@ -67,7 +70,9 @@ def test_characters_map_to_ones_that_tokenizers_treat_alike():
     for letter in "abcxyzéжαω":
         assert chr(table[ord(letter)]).upper() == chr(table[ord(letter.upper())])
     for one, other in zip(map(chr, old.tolist()), map(chr, table[old].tolist()), strict=True):
-        kinds = {unicodedata.category(character)[0].replace("S", "P") for character in (one, other)}
+        kinds = {
+            unicodedata.category(character)[0].replace("S", "P") for character in (one, other)
+        }
         assert len(kinds) == 1, one
         if one.isascii() and not one.isalnum():
             assert unicodedata.category(other)[0] == "P"  # BERT separates `$` as it does `!`
@@ -114,7 +119,10 @@ def test_twins_are_cut_alike(kind):
 
 def overlapped(share):
     return (
-        TRANSFORMATIONS.build({"name": "overlap", "share": share}).apply(TEXT).text.lines[0].split()
+        TRANSFORMATIONS.build({"name": "overlap", "share": share})
+        .apply(TEXT)
+        .text.lines[0]
+        .split()
     )
 
 

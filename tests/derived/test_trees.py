@@ -182,7 +182,9 @@ def test_words_get_the_order_of_the_treebank(verb_first, tmp_path):
     )
     derived = verb_first.apply(given_text)
     assert derived.text.tokens(0) == ["see", "dogs", "very", "old", "cats", "in", "."]
-    assert derived.links.to_lists() == [[[0, 2], [1, 3], [2, 1], [3, 0], [4, 5], [5, 4], [6, 6]]]
+    assert derived.links.to_lists() == [
+        [[0, 2], [1, 3], [2, 1], [3, 0], [4, 5], [5, 4], [6, 6]]
+    ]
     assert derived.text.heads.to_lists() == [[-1, 0, 3, 1, 0, 4, 0]]
 
 
@@ -265,7 +267,10 @@ def test_lines_are_found_by_their_trees(tmp_path):
     text = read(original)
     derived = TRANSFORMATIONS.build({"name": "galactic", "permuted": [permuted]}).apply(text)
     assert derived.text.lines == ["cat the sees The dog", "bark dogs"]
-    assert derived.links.to_lists() == [[[0, 3], [1, 4], [2, 2], [3, 1], [4, 0]], [[0, 1], [1, 0]]]
+    assert derived.links.to_lists() == [
+        [[0, 3], [1, 4], [2, 2], [3, 1], [4, 0]],
+        [[0, 1], [1, 0]],
+    ]
     assert derived.text.heads.to_lists() == [[2, 0, -1, 4, 2], [-1, 0]]
 
 

@@ -9,7 +9,13 @@ from interlace.embeddings.common.mapping import Mapping
 from interlace.embeddings.muse import Muse
 
 WIDTH, COUNT = 32, 500
-GAME = {"hidden": 64, "epochs": 4, "updates": 500, "discriminator_steps": 2, "learning_rate": 0.4}
+GAME = {
+    "hidden": 64,
+    "epochs": 4,
+    "updates": 500,
+    "discriminator_steps": 2,
+    "learning_rate": 0.4,
+}
 UNCHANGED = Mapping(normalization=[])
 
 
@@ -47,7 +53,9 @@ def test_adversarial_training_finds_the_rotation(pair):
     assert told["converged"]
 
 
-def test_a_single_run_on_languages_with_nothing_in_common_is_no_better_than_chance(pair, caplog):
+def test_a_single_run_on_languages_with_nothing_in_common_is_no_better_than_chance(
+    pair, caplog
+):
     noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)
     unrelated = {"en": pair["en"], "xx": pair["xx"].with_vectors(noise)}
     game = {**GAME, "epochs": 1, "updates": 20, "restarts": 1}

@@ -93,7 +93,8 @@ def test_stochastic_induction_leaves_a_poor_start():
 def test_normalization_steps_are_applied_in_order():
     vectors = np.array([[3.0, 0.0], [0.0, 4.0]], np.float32)
     np.testing.assert_allclose(
-        Mapping(normalization=["unit", "center"]).normalized(vectors), [[0.5, -0.5], [-0.5, 0.5]]
+        Mapping(normalization=["unit", "center"]).normalized(vectors),
+        [[0.5, -0.5], [-0.5, 0.5]],
     )
     assert Mapping(normalization=[]).normalized(vectors) is vectors
 
@@ -132,7 +133,10 @@ def test_warns_of_runs_that_disagree_or_are_no_better_than_chance(
     ("lexicon", "message"),
     [
         ({}, "no dictionary of 'xx' and 'en'; there are: none"),
-        ({("en", "xx"): Lexicon.of([("a", "b", 1)])}, "none of 1 entries .* has a vector for both"),
+        (
+            {("en", "xx"): Lexicon.of([("a", "b", 1)])},
+            "none of 1 entries .* has a vector for both",
+        ),
     ],
 )
 def test_rejects_unusable_dictionary(lexicon, message):

@@ -71,7 +71,10 @@ def test_what_fasttext_writes_is_read(tmp_path):
     [
         ("the 1 2\n", r"line 1: expected the number of words and the width"),
         ("99999999999 300\nthe 1\n", r"line 1: 99999999999 vectors of width 300 are too many"),
-        ("2 2\nthe 1 2\ndog 1\n", r"line 3: expected a word and 2 finite numbers.*found 'dog 1'"),
+        (
+            "2 2\nthe 1 2\ndog 1\n",
+            r"line 3: expected a word and 2 finite numbers.*found 'dog 1'",
+        ),
         ("1 2\nthe 1 nan\n", r"line 2: expected a word and 2 finite numbers"),
         ("1 2\nSan Jose 1 2\n", r"line 2: expected a word and 2"),
         ("3 2\nthe 1 2\n", r"the header says 3 words, but the file ends after 1"),

@@ -30,7 +30,11 @@ SHORT = under(
     precision='"no"',
 )
 SHORT |= under("train", evaluate_tokens="256", evaluate_every="0")
-SHORT |= {"train.optimizer.warmup": "0", "train.optimizer.learning_rate": "1e-3", "filters": "{}"}
+SHORT |= {
+    "train.optimizer.warmup": "0",
+    "train.optimizer.learning_rate": "1e-3",
+    "filters": "{}",
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +50,9 @@ def text(tmp_path_factory):
         rows = np.random.default_rng(count).integers(len(ENGLISH), size=(count, 5))
         for language, words in (("en", ENGLISH), ("de", OTHER)):
             lines = [" ".join(words[number] for number in row) for row in rows]
-            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            (folder / f"{split}.{language}").write_text(
+                "\n".join(lines) + "\n", encoding="utf-8"
+            )
     return folder
 
 
@@ -57,7 +63,8 @@ def adapted(name, start, text, changes=None):
         for objective in read_recipe(name).objectives
     }
     return read_recipe(
-        name, SHORT | rows | {"model.start": str(start), "data_root": str(text)} | (changes or {})
+        name,
+        SHORT | rows | {"model.start": str(start), "data_root": str(text)} | (changes or {}),
     )
 
 

@@ -38,7 +38,9 @@ def mono(tmp_path):
 
 
 def sides(into):
-    texts = [(into / f"train.{language}").read_text(encoding="utf-8") for language in ("ro", "en")]
+    texts = [
+        (into / f"train.{language}").read_text(encoding="utf-8") for language in ("ro", "en")
+    ]
     return [text.split("\n")[:-1] for text in texts]
 
 

@@ -106,7 +106,9 @@ def test_searches_text_of_every_kind_of_task(folder):
 def test_warns_about_test_and_development_sets_each_time(folder, caplog):
     write(
         folder,
-        {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"},
+        {
+            "nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"
+        },
     )
     small = recipe(folder, xnli={"targets": ["en"]})
     for _ in range(2):  # also where the answer is kept
@@ -154,7 +156,10 @@ def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
             "nli/test.fr.tsv": "premise\thypothesis\tlabel\nune autre phrase ici\tencore une autre\tneutral\n"
         },
     )
-    assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en", "fr"]
+    assert [leak["language"] for leak in stored_contamination(folder, small, small)] == [
+        "en",
+        "fr",
+    ]
     assert asked[1] == ["xnli.test.fr"]
 
 
@@ -166,7 +171,9 @@ def begun(folder, name, start, **more):
         "model": {"start": str(start), **more} if start else {},
     }
     made = Recipe.read({**recipe(folder, xnli={"targets": ["en"]}).dump(), **changes})
-    write(folder, {f"{name}.en": "nothing\n", f"runs/{name}/recipe.json": json.dumps(made.dump())})
+    write(
+        folder, {f"{name}.en": "nothing\n", f"runs/{name}/recipe.json": json.dumps(made.dump())}
+    )
     (folder / "runs" / name / "model").mkdir(exist_ok=True)
     return made
 

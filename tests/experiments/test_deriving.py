@@ -158,7 +158,9 @@ def test_the_version_of_generated_text_is_raised_when_the_text_changes():
     ],
 )
 def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
-    asked = read_recipe(f"derived/toy:{name}", QUICK | {"derived.en_x.transformations": changes})
+    asked = read_recipe(
+        f"derived/toy:{name}", QUICK | {"derived.en_x.transformations": changes}
+    )
     pretrain(asked, tmp_path)
     with safe_open(tmp_path / "words.safetensors", "np") as words:
         assert set(json.loads(words.metadata()["concepts"])[0]) == {"en", "en_x"}
@@ -172,7 +174,9 @@ def test_existing_files_are_not_hidden(root):
 
 def test_rejects_files_that_cannot_be_told_apart(root):
     with pytest.raises(DataError, match=r"two files would be written as text/train\.en_x\.txt"):
-        data_root(recipe(root, {"files": ["text/train.{language}.txt", "text/t*.{language}.txt"]}))
+        data_root(
+            recipe(root, {"files": ["text/train.{language}.txt", "text/t*.{language}.txt"]})
+        )
 
 
 @pytest.mark.parametrize(

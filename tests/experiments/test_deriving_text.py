@@ -114,7 +114,9 @@ def test_normalization_keeps_words_and_trees(root):
     write_lines(root / "like.conllu", [*bank, *(line.replace("NOUN", "VERB") for line in bank)])
     syntax = {"settings": {"syntax": {"like": ["like.conllu"]}}}
     assert (
-        made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[1]
+        made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[
+            1
+        ]
         == "do n't"
     )
 

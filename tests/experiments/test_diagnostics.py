@@ -16,7 +16,9 @@ def test_words_are_taken_evenly_over_the_dictionary(tmp_path, count):
     """The first ones alone are the most frequent, or begin with a."""
     for target in ("de", "es"):
         lines = [f"w{number}\t{target}{number}" for number in range(count)]
-        (tmp_path / f"en-{target}.txt").write_text("\n".join([*lines, f"only-{target}\tx"]) + "\n")
+        (tmp_path / f"en-{target}.txt").write_text(
+            "\n".join([*lines, f"only-{target}\tx"]) + "\n"
+        )
     asked = {"targets": ["de", "es"], "dictionary": "{source}-{target}.txt"}
     found = concepts(Recipe.read({"name": "r", "evaluate": asked}), tmp_path)
     places = [int(words["en"][1:]) for words in found]

@@ -129,7 +129,11 @@ def test_counts_corpora_of_one_language_pair_together(root):
     write_lines(root / "new.en", ["cat dog cat"] * 24)
     write_lines(root / "new.de", ["Katze Hund Katze"] * 24)
     found = drawn(recipe(root, corpora=corpora))
-    assert entries(found["en-de"]) == {*zip(EN, DE, strict=True), ("cat", "Katze"), ("dog", "Hund")}
+    assert entries(found["en-de"]) == {
+        *zip(EN, DE, strict=True),
+        ("cat", "Katze"),
+        ("dog", "Hund"),
+    }
 
 
 def mixture(root, **dictionary):
@@ -145,9 +149,13 @@ def test_stores_entries_with_their_split_and_status(root, tmp_path):
     into = tmp_path / "run"
     into.mkdir()
     store(mixture(root, share=0.5), recipe(root), into)
-    rows = [line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")]
+    rows = [
+        line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
+    ]
     assert rows[0] == ["en", "de", "part", "status"]
-    assert {(source, target) for source, target, *_ in rows[1:]} == set(zip(EN, DE, strict=True))
+    assert {(source, target) for source, target, *_ in rows[1:]} == set(
+        zip(EN, DE, strict=True)
+    )
     parts = Counter(part for _, _, part, _ in rows[1:])
     assert (parts["train"], parts["held-out"] + parts["overlap"]) == (4, 4)
     assert {fate for *_, fate in rows[1:]} == {"used"}

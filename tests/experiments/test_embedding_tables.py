@@ -77,7 +77,12 @@ def model_of(data, vectors, width=8):
 
 def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     folder = learn_vectors(recipe_of(data), data / "run")
-    names = {"subwords.safetensors", "subwords.words", "tokenizer.json", "tokenizer_config.json"}
+    names = {
+        "subwords.safetensors",
+        "subwords.words",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
     assert {path.name for path in folder.iterdir()} == names
     vocab, vectors = Vocab.load(folder), WordVectors.load(folder, SUBWORDS)
     met = {
@@ -115,7 +120,11 @@ def test_run_is_initialized_with_vectors_that_are_part_of_its_identity(data):
 def test_rejects_invalid_vectors_before_training(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     for given, width, message in (
-        (data / "none/vectors", 8, r"none/vectors/subwords\.safetensors: no such file of vectors"),
+        (
+            data / "none/vectors",
+            8,
+            r"none/vectors/subwords\.safetensors: no such file of vectors",
+        ),
         (vectors, 16, "width 8, the model 16"),
     ):
         with pytest.raises((DataError, SettingsError), match=message):

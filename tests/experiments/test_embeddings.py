@@ -82,7 +82,9 @@ def test_dictionary_is_split_into_training_and_test_entries(tmp_path):
     (data / "en-de.txt").write_text("".join(f"{word}\t{word.upper()}\n" for word in words))
     recipe = Recipe.read(tomllib.loads(MAPPED) | {"data_root": str(data)})
     learn_vectors(recipe, data / "run")
-    assert [path.name for path in (data / "run/dictionaries").iterdir()] == ["embeddings.en-de.tsv"]
+    assert [path.name for path in (data / "run/dictionaries").iterdir()] == [
+        "embeddings.en-de.tsv"
+    ]
     assert about(data / "run")["embeddings"]["mappings"]["de"]["entries"] == 10
     [row] = evaluate(target_of(str(data / "run")))
     assert row["scores"]["held out"] == 50
@@ -93,7 +95,10 @@ def test_dictionary_is_split_into_training_and_test_entries(tmp_path):
     ("section", "message"),
     [
         ({"name": "procrustes"}, "embeddings: procrustes needs a dictionary"),
-        ({"name": "concat", "vectors": "{language}.vec"}, "embeddings: concat learns from text"),
+        (
+            {"name": "concat", "vectors": "{language}.vec"},
+            "embeddings: concat learns from text",
+        ),
         ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'skipgram.width'"),
         (
             {"name": "muse", "units": "subwords"},

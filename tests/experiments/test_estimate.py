@@ -15,7 +15,12 @@ from toy_settings import TOY, under
 SMALL = TOY | {"vocab.size": "500", "train.diagnostics.every": "0"}
 SMALL |= under("model.shape", layers="1", width="32", heads="2")
 SMALL |= under(
-    "train", steps="6", tokens_per_update="512", threads="1", precision="no", evaluate_tokens="512"
+    "train",
+    steps="6",
+    tokens_per_update="512",
+    threads="1",
+    precision="no",
+    evaluate_tokens="512",
 )
 
 

@@ -36,7 +36,9 @@ def scored_by(monkeypatch, scored):
 
 def rows_of(cell, fit, score=1):
     row = {"task": cell.name, "seed": cell.seed, "metric": "f1", "score": score}
-    return [{**row, "setting": setting, "language": language} for setting, language in fit.items]
+    return [
+        {**row, "setting": setting, "language": language} for setting, language in fit.items
+    ]
 
 
 @pytest.fixture
@@ -133,7 +135,8 @@ def test_batches_that_processes_cannot_share_are_rejected_before_anything_is_sco
         lambda *_: SimpleNamespace(num_processes=2, is_main_process=True),
     )
     with pytest.raises(
-        SettingsError, match=r"tuning\.micro_batches = 1: a batch cannot be shared by 2 processes"
+        SettingsError,
+        match=r"tuning\.micro_batches = 1: a batch cannot be shared by 2 processes",
     ):
         run(target, ["retrieval", "pos"], seeds=1)
     assert not made
@@ -161,9 +164,12 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
 
     scored_by(monkeypatch, scored)
     with pytest.raises(evaluate.IncompleteError):
-        run(replace(target, recipe=change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1)
+        run(
+            replace(target, recipe=change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1
+        )
     kept = {
-        (row["task"], row["score"]) for row in json.loads((target.into / "scores.json").read_text())
+        (row["task"], row["score"])
+        for row in json.loads((target.into / "scores.json").read_text())
     }
     assert kept == {("pos", 1), ("xnli", 3)}
 
@@ -244,7 +250,9 @@ def test_probe_loads_the_model_once_for_all_languages(target, monkeypatch):
 
     real = score_store.find_checkpoint
     scored_by(monkeypatch, scored)
-    monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
+    monkeypatch.setattr(
+        evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock()
+    )
     monkeypatch.setattr(
         score_store, "find_checkpoint", lambda model: looks.append(model) or real(model)
     )
@@ -284,10 +292,13 @@ def test_scores_all_learned_directions_by_default_and_warns_about_others(caplog,
         ("zero-shot", each) for each in both
     }  # a study looks for the same
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
-    trained = translating(objectives={"translation": {"directions": "forward"}}, evaluate=evaluated)
+    trained = translating(
+        objectives={"translation": {"directions": "forward"}}, evaluate=evaluated
+    )
     _task(target_of(trained), "mt")
     assert (
-        "mt: the model was not trained to translate de-en; learned directions: en-de" in caplog.text
+        "mt: the model was not trained to translate de-en; learned directions: en-de"
+        in caplog.text
     )
     caplog.clear()
     _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's

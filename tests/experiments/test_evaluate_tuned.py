@@ -42,7 +42,9 @@ SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 def asked(tmp_path, monkeypatch):
     """A checkpoint, its tasks `nli` and `more` in English, German and French, and what is changed of them."""
     vocab = Vocab.learn({"en": ["the cat sees always maybe never"] * 20}, size=320)
-    shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.1, attention_dropout=0.1)
+    shape = Shape(
+        layers=1, width=32, heads=2, max_length=32, dropout=0.1, attention_dropout=0.1
+    )
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: vocab)
     monkeypatch.setattr(evaluate, "load", lambda _model, _vocab: from_shape(shape, vocab))
     (tmp_path / "model").mkdir()
@@ -58,7 +60,8 @@ def asked(tmp_path, monkeypatch):
 
     def make(**changes):
         given = {
-            f"evaluate.tasks.nli.{key.replace('__', '.')}": value for key, value in changes.items()
+            f"evaluate.tasks.nli.{key.replace('__', '.')}": value
+            for key, value in changes.items()
         }
         return Target(str(tmp_path / "model"), change_recipe(recipe, given), tmp_path / "run")
 

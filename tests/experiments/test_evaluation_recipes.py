@@ -60,7 +60,9 @@ def checkpoint(real_data, tmp_path_factory):
     """A tiny BERT whose subwords are learnt on captions."""
     files = [real_data / f"parallel/multi30k/val.{language}.gz" for language in ("en", "de")]
     lines = [
-        line for file in files for line in gzip.decompress(file.read_bytes()).decode().splitlines()
+        line
+        for file in files
+        for line in gzip.decompress(file.read_bytes()).decode().splitlines()
     ]
     return save_plain_bert(tmp_path_factory.mktemp("small") / "bert", lines, size=2000)
 

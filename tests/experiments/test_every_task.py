@@ -124,7 +124,9 @@ def translator(base):
 
 @pytest.fixture(scope="module")
 def predictor(base):
-    changes = {key: value for key, value in TINY_RUN.items() if not key.startswith("corpora.pairs")}
+    changes = {
+        key: value for key, value in TINY_RUN.items() if not key.startswith("corpora.pairs")
+    }
     pretrain(read_recipe("tiny/clm", changes), base / "predictor")
     return base / "predictor"
 
@@ -174,9 +176,17 @@ def scored(request, base, world):
             ]
             if kind == "checkpoint":
                 recipe = [
-                    part for key, value in TINY_RUN.items() for part in ("--set", f"{key}={value}")
+                    part
+                    for key, value in TINY_RUN.items()
+                    for part in ("--set", f"{key}={value}")
                 ]
-                arguments += ["--recipe", "tiny/mlm-tlm", "--output", str(base / "scores"), *recipe]
+                arguments += [
+                    "--recipe",
+                    "tiny/mlm-tlm",
+                    "--output",
+                    str(base / "scores"),
+                    *recipe,
+                ]
             arguments += [part for name in names for part in options(name)]
             done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
             assert done.exit_code == 0, done.output

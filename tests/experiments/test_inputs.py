@@ -106,7 +106,9 @@ def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, pat
     missing = missing_inputs(recipe(root))
     assert missing.training == []
     task = "pos" if path.startswith("pos") else "retrieval"
-    assert [message.split(":")[0] for message in missing.evaluation] == [f"evaluate.tasks.{task}"]
+    assert [message.split(":")[0] for message in missing.evaluation] == [
+        f"evaluate.tasks.{task}"
+    ]
     (tmp_path / "own.json").write_text(json.dumps(recipe(root).dump()))
     study = tmp_path / "study.toml"
     study.write_text("name = 'own'\n[systems.own]\nrecipe = 'own.json'\n")
@@ -132,7 +134,11 @@ def test_groups_with_the_same_pair_are_told_apart(root):
     annotations = [asked.annotations(name) for name in asked.named_corpora]
     assert annotations == [frozenset(), frozenset({"links"})]
     (root / "parallel/train.en-de.links").unlink()
-    assert [message.split(":")[0] for message in missing_inputs(asked).training] == ["align.links"]
+    assert [message.split(":")[0] for message in missing_inputs(asked).training] == [
+        "align.links"
+    ]
     held_out = {"pairs": ["en-de"], "dev": sides}
-    with pytest.raises(SettingsError, match=r"tlm.corpora: no parallel corpus 'en-de'.*second:en-"):
+    with pytest.raises(
+        SettingsError, match=r"tlm.corpora: no parallel corpus 'en-de'.*second:en-"
+    ):
         recipe(root, corpora={"first": held_out, "second": group}, objectives=objectives)

@@ -56,7 +56,8 @@ def test_rejects_sentences_that_are_too_long_to_pack(run):
         "objectives.mlm.packed": "true",
     }
     with pytest.raises(
-        DataError, match=r"rows of 'en' are longer than 6 tokens; raise objectives\.mlm\.max_length"
+        DataError,
+        match=r"rows of 'en' are longer than 6 tokens; raise objectives\.mlm\.max_length",
     ):
         run("tiny/mlm", changes)
 
@@ -69,7 +70,8 @@ TRAITS = Traits("bert", 64)
 
 def _lines(words, count):
     return [
-        f"{words[i % 8]} {words[(i + 1) % 8]} {words[(3 * i) % 8]} {i % 3}" for i in range(count)
+        f"{words[i % 8]} {words[(i + 1) % 8]} {words[(3 * i) % 8]} {i % 3}"
+        for i in range(count)
     ]
 
 
@@ -176,7 +178,9 @@ def test_held_out_pairs_evaluate_every_direction_of_translation_objectives_only(
     assert measured(root, objectives, text=TEXT, held=HELD) == directions
     turned = {"pairs": ["en-de"], "train": LEARNT["train"]}
     # as in xlm/mt-ro-en:bt-offline-mlm
-    both = measured(root, {"translation": {"directions": "forward"}}, pairs=LEARNT, turned=turned)
+    both = measured(
+        root, {"translation": {"directions": "forward"}}, pairs=LEARNT, turned=turned
+    )
     assert {corpus.rpartition(":")[2] for _, corpus in both} == {"de-en", "en-de"}
     mixed = {"translation": {}, "mlm": {}}
     found = measured(root, mixed, pairs={**LEARNT, "dev": []}, text=TEXT)

@@ -52,7 +52,14 @@ def test_rows_and_shares_select_training_text_only(rows):
     assert sizes["half"] == 1000
     assert 60 < sizes["some"] < 140
     read = [line for text, _ in training_text(rows(rows="5:7")) for line in text.lines]
-    assert read == ["en line 5", "en line 6", "de line 5", "de line 6", "de line 5", "de line 6"]
+    assert read == [
+        "en line 5",
+        "en line 6",
+        "de line 5",
+        "de line 6",
+        "de line 5",
+        "de line 6",
+    ]
 
 
 RECIPE = """
@@ -115,9 +122,16 @@ def test_words_are_found_as_the_text_shows(tmp_path, caplog, lines, changes, nam
     write_lines(tmp_path / "train.en", TOKENIZED)
     write_lines(tmp_path / "train.xx", lines)
     corpora = {"text": {"languages": ["en", "xx"], "train": "train.{language}"}}
-    recipe = {"name": "own", "data_root": str(tmp_path), "corpora": corpora, "vocab": {"size": 300}}
+    recipe = {
+        "name": "own",
+        "data_root": str(tmp_path),
+        "corpora": corpora,
+        "vocab": {"size": 300},
+    }
     built = Workspace(Recipe.read(recipe | changes)).open()
-    assert {corpus.word_tokenizer for corpus in built.train.values()} == {name}  # one for all text
+    assert {corpus.word_tokenizer for corpus in built.train.values()} == {
+        name
+    }  # one for all text
     assert int(built.train["xx"].take([0]).words.flat.max()) + 1 == words
     assert f"word_tokenizer: {name}" in caplog.messages
 
@@ -164,7 +178,8 @@ def spread(tmp_path, monkeypatch):
         monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / name))
         build(recipe, *more)
         files = {
-            path.relative_to(tmp_path / name): path for path in sorted((tmp_path / name).rglob("*"))
+            path.relative_to(tmp_path / name): path
+            for path in sorted((tmp_path / name).rglob("*"))
         }
         return {
             str(short): path.read_bytes().replace(str(tmp_path / name).encode(), b"cache")
@@ -240,11 +255,15 @@ if __name__ == "__main__":
 
 def test_workers_end_with_a_killed_command(tmp_path):
     (tmp_path / "worker.py").write_text(WORKER)
-    killed = subprocess.run([sys.executable, tmp_path / "worker.py", tmp_path / "pid"], check=False)
+    killed = subprocess.run(
+        [sys.executable, tmp_path / "worker.py", tmp_path / "pid"], check=False
+    )
     assert killed.returncode == -signal.SIGKILL
     worker = Path("/proc", (tmp_path / "pid").read_text())
     deadline = time.monotonic() + 20
-    while worker.exists() and "Z" not in (worker / "stat").read_text().rpartition(")")[2].split():
+    while (
+        worker.exists() and "Z" not in (worker / "stat").read_text().rpartition(")")[2].split()
+    ):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -272,4 +291,6 @@ def test_the_command_prepares_on_a_dask_cluster(spread, tmp_path, monkeypatch):
     with pytest.raises(DataError, match="no links"):
         spread("failing", run)
     with pytest.raises(RunError, match="no Dask scheduler answers there"):
-        CliRunner().invoke(application(), [*command, "tcp://127.0.0.1:9"], catch_exceptions=False)
+        CliRunner().invoke(
+            application(), [*command, "tcp://127.0.0.1:9"], catch_exceptions=False
+        )

@@ -38,7 +38,9 @@ def test_tiny_recipes_continue_from_another_model(name, tmp_path):
     model = pretrain(read_recipe(name, changes), tmp_path / "run")
     assert list(model.rglob("*.safetensors"))
     with safe_open(tmp_path / "run" / "words.safetensors", "np") as words:
-        assert set(json.loads(words.metadata()["concepts"])[0]) == set(read_recipe(name).languages)
+        assert set(json.loads(words.metadata()["concepts"])[0]) == set(
+            read_recipe(name).languages
+        )
 
 
 def test_missing_data_root_error_says_how_to_set_it(monkeypatch):
@@ -52,7 +54,10 @@ def test_missing_data_root_error_says_how_to_set_it(monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evaluate.tasks.pos.dropuot": "0.2"}, r"evaluate\.tasks\.pos.*did you mean 'dropout'"),
+        (
+            {"evaluate.tasks.pos.dropuot": "0.2"},
+            r"evaluate\.tasks\.pos.*did you mean 'dropout'",
+        ),
         ({"vocab.corpora": '["txt"]'}, "did you mean 'text'"),
         ({"toy.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
@@ -90,7 +95,8 @@ def test_evaluation_recipe_cannot_be_trained(tmp_path):
     recipe = Recipe(name="judge", evaluate={"targets": ["de"]})
     for work in (lambda: pretrain(recipe, tmp_path / "run"), lambda: estimate(recipe)):
         with pytest.raises(
-            SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"
+            SettingsError,
+            match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe",
         ):
             work()
     assert not (tmp_path / "run").exists()
@@ -99,8 +105,14 @@ def test_evaluation_recipe_cannot_be_trained(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"corpora.text.dev": "[]", "train.patience": "2"}, "early stopping needs held-out text"),
-        ({"objectives.mlm.max_length": "500"}, r"max_length = 500, but the model's maximum is 128"),
+        (
+            {"corpora.text.dev": "[]", "train.patience": "2"},
+            "early stopping needs held-out text",
+        ),
+        (
+            {"objectives.mlm.max_length": "500"},
+            r"max_length = 500, but the model's maximum is 128",
+        ),
     ],
 )
 def test_checks_settings_before_training(changes, message, tmp_path):

@@ -80,7 +80,11 @@ def folder(tmp_path, monkeypatch):
 def _recipe(folder, changes=None, align=True):
     data = {**tomllib.loads(RECIPE), "data_root": str(folder / "data"), **(changes or {})}
     if align:
-        data["align"] = {"name": "straight", "log": str(folder / "log"), **data.get("align", {})}
+        data["align"] = {
+            "name": "straight",
+            "log": str(folder / "log"),
+            **data.get("align", {}),
+        }
     return Recipe.read(data)
 
 
@@ -117,7 +121,10 @@ def test_aligns_corpora_of_objectives_that_need_links(folder):
     ("section", "message"),
     [
         ({"name": "strait"}, "did you mean 'straight'"),
-        ({"phrases": {"max_phrase_lenght": 3}}, "did you mean 'align.phrases.max_phrase_length'"),
+        (
+            {"phrases": {"max_phrase_lenght": 3}},
+            "did you mean 'align.phrases.max_phrase_length'",
+        ),
         ({"log": "{split}.links"}, r"unknown placeholder \{split\}"),
     ],
 )

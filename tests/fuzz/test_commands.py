@@ -99,7 +99,15 @@ def disk(material, tmp_path):
 
     def mount(size):
         subprocess.run(["umount", "-l", place], check=False, capture_output=True)
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size}k" if size else "ro", "tmpfs", place]
+        command = [
+            "mount",
+            "-t",
+            "tmpfs",
+            "-o",
+            f"size={size}k" if size else "ro",
+            "tmpfs",
+            place,
+        ]
         if subprocess.run(command, check=False, capture_output=True).returncode:
             pytest.skip("a disk cannot be mounted here")
 
@@ -117,12 +125,15 @@ def test_a_full_or_read_only_disk_is_named(disk, tmp_path, monkeypatch, what, si
         elsewhere.mkdir()
         if what != "output":
             monkeypatch.setenv(
-                "INTERLACE_CACHE", str(tmp_path / "out" if what == "cache" else elsewhere / "cache")
+                "INTERLACE_CACHE",
+                str(tmp_path / "out" if what == "cache" else elsewhere / "cache"),
             )
             monkeypatch.setattr(
                 "tempfile.tempdir", str(tmp_path / "out" if what == "temporary" else elsewhere)
             )
-        line = command.line if what == "output" else command.line.replace("{out}", str(elsewhere))
+        line = (
+            command.line if what == "output" else command.line.replace("{out}", str(elsewhere))
+        )
         done = invoke(arguments_of(Command(line), tmp_path), 60)
         left = [
             path

@@ -33,7 +33,14 @@ PIECES = [
     *("\u202eabc\u202c", "\u2066א1\u2069", "عربي", "\u200f", "\u061c"),  # bidirectional
     *("\u200b", "\u200d", "\ufeff", "\u2060", "\u00ad", "\u180e", "\ufe0f"),  # invisible
     *("👩‍👩‍👧‍👦", "👍🏽", "🇩🇪🇫", "1️⃣", "🏴\U000e0067\U000e007f"),  # emoji
-    *("\u0378", "\ufdd0", "\uffff", "\U0010ffff", "\ue000", "\U000e0fff"),  # unassigned and private
+    *(
+        "\u0378",
+        "\ufdd0",
+        "\uffff",
+        "\U0010ffff",
+        "\ue000",
+        "\U000e0fff",
+    ),  # unassigned and private
     *("\x01", "\x7f", "\x85", "\u2028", "\r", "\t", "\u3000", "\u00a0", "a cat"),
     *("the", "中文", "ガス", "<s>", "{0}", "<b>&"),
 ]
@@ -46,7 +53,10 @@ LINES = st.lists(
     min_size=3,
 )
 few = settings(
-    max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=10,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )
 
 
@@ -99,12 +109,20 @@ def test_commands_survive_all_characters(tmp_path, lines):
 def test_a_long_line_takes_bounded_time(tmp_path, piece):
     long = piece * (1_000_000 // len(piece.encode()))  # 10 MB take ten times as long
     write_lines(
-        tmp_path / "a.en", ["a cat", long[: len(long) // 4 if piece == "中" else None], "the cat"]
+        tmp_path / "a.en",
+        ["a cat", long[: len(long) // 4 if piece == "中" else None], "the cat"],
     )
     write_lines(tmp_path / "a.de", ["eine Katze", piece * 100, "die Katze"])
     for command in (
         ["align", f"{tmp_path}/a.en", f"{tmp_path}/a.de", "-o", f"{tmp_path}/links"],
-        ["derive", f"{tmp_path}/a.en", "--transformations", "invert", "-o", f"{tmp_path}/derived"],
+        [
+            "derive",
+            f"{tmp_path}/a.en",
+            "--transformations",
+            "invert",
+            "-o",
+            f"{tmp_path}/derived",
+        ],
         ["check", f"{tmp_path}/a.en"],
         ["vocab", f"{tmp_path}/a.en", "--size", "300", "-o", f"{tmp_path}/vocab"],
     ):
@@ -120,5 +138,7 @@ def test_lone_surrogates_are_named(line):
         lambda: il.Pairs.from_lists(["fine", line], ["a", "b"]),
         lambda: encoder.encode(["fine", line]),
     ):
-        with pytest.raises(DataError, match=r"line 2 contains '\\ud.* which is not a character"):
+        with pytest.raises(
+            DataError, match=r"line 2 contains '\\ud.* which is not a character"
+        ):
             read()

@@ -44,9 +44,12 @@ MORE = {"tiny/dict-mlm": {"vocab.size": "1800"}}  # else no word of its dictiona
 def test_losses_are_the_recorded_ones(name, tmp_path):
     pretrain(read_recipe(name, TRANSFORMATIONS | MORE.get(name, {})), tmp_path / "run")
     with safe_open(tmp_path / "run" / "words.safetensors", "np") as words:
-        assert set(json.loads(words.metadata()["concepts"])[0]) == set(read_recipe(name).languages)
+        assert set(json.loads(words.metadata()["concepts"])[0]) == set(
+            read_recipe(name).languages
+        )
     rows = [
-        json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     ]
     found = [[row["corpus"], *row["losses"].values()] for row in rows if row["kind"] == "step"]
     found.append(["perplexity", rows[-1]["scores"]["perplexity/mean"]])

@@ -5,7 +5,10 @@ import pytest
 
 import interlace as il
 
-WORDS = ("the old doctor reads three letters".split(), "der alte Arzt liest drei Briefe".split())
+WORDS = (
+    "the old doctor reads three letters".split(),
+    "der alte Arzt liest drei Briefe".split(),
+)
 
 
 @pytest.fixture(scope="session")

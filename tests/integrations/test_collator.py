@@ -25,7 +25,10 @@ OBJECTIVES = ("mlm", "tlm", "clm", "alm", "dict_mlm")
 @pytest.fixture(scope="module")
 def resources(aligned):
     """By objective, what it needs besides text."""
-    return {"alm": {"aligned": aligned}, "dict_mlm": {"lexicon": il.lexicon(aligned, mutual=True)}}
+    return {
+        "alm": {"aligned": aligned},
+        "dict_mlm": {"lexicon": il.lexicon(aligned, mutual=True)},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,9 @@ def gradients(model, loss):
     model.zero_grad()
     loss.backward()
     return {
-        name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None
+        name: weight.grad
+        for name, weight in model.named_parameters()
+        if weight.grad is not None
     }
 
 
@@ -51,12 +56,18 @@ def test_transformers_computes_the_loss_and_gradient_of_our_loop(
     kind, name, folders, resources, dataset
 ):
     if (kind, name) == ("mmbert", "clm") or (name == "dict_mlm" and kind != "mbert"):
-        pytest.skip("transformers' causal class has other weights, or the vocabulary has no words")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folders[kind], trust_remote_code=False)
+        pytest.skip(
+            "transformers' causal class has other weights, or the vocabulary has no words"
+        )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        folders[kind], trust_remote_code=False
+    )
     make = il.collator(name, tokenizer, **SETTINGS, **resources.get(name, {}))
     rows = mapped(make, dataset)[:16]
     batches = make.batches(rows, step=3)
-    opener = transformers.AutoModelForCausalLM if make.causal else transformers.AutoModelForMaskedLM
+    opener = (
+        transformers.AutoModelForCausalLM if make.causal else transformers.AutoModelForMaskedLM
+    )
     more = {"is_decoder": True} if make.causal else {}
     theirs = opener.from_pretrained(folders[kind], trust_remote_code=False, **more).eval()
     inputs = make(rows, step=3)
@@ -170,7 +181,9 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned):
             make.map({"translation": [row]})
     with pytest.raises(DataError, match=r"lack source_ids.*remove_unused_columns"):
         make([{"translation": {}}])
-    with pytest.raises(SettingsError, match=r"weam has a loss of its own; .*interlace\.pretrain"):
+    with pytest.raises(
+        SettingsError, match=r"weam has a loss of its own; .*interlace\.pretrain"
+    ):
         il.collator("weam", folders["mbert"], **SETTINGS, aligned=aligned)([])
 
 

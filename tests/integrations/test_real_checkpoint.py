@@ -80,7 +80,9 @@ def test_learns_every_objective(name, tmp_path):
     objectives = ["translation", name] if name == "back_translation" else [name]
     dictionary = "[objectives.{}.dictionary]\nfiles = 'dict/{{source}}-{{target}}.txt'\n"
     trained = pretrained(
-        tmp_path, objectives, dictionary.format(name) if name in {"align_mlm", "dict_mlm"} else ""
+        tmp_path,
+        objectives,
+        dictionary.format(name) if name in {"align_mlm", "dict_mlm"} else "",
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         trained / "model", trust_remote_code=False

@@ -23,6 +23,10 @@ def test_vectors_are_those_of_encode(kind, layer, tmp_path):
     write_sentence_modules(tmp_path / "model", backbone, vocab, layer, 256)
     opened = sentence_transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu")
     found = opened.encode(LINES)
-    np.testing.assert_allclose(found, il.encode(tmp_path / "model", LINES, layer=layer), atol=1e-5)
+    np.testing.assert_allclose(
+        found, il.encode(tmp_path / "model", LINES, layer=layer), atol=1e-5
+    )
     if kind != "mmbert":
-        assert opened[0].auto_model.config.num_hidden_layers == layer  # no layer above is computed
+        assert (
+            opened[0].auto_model.config.num_hidden_layers == layer
+        )  # no layer above is computed

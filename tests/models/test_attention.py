@@ -110,7 +110,9 @@ def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, com
             mask = apart <= window_size[1] if window_size[1] >= 0 else None
             parts = (each[start:end].transpose(0, 1) for each in (query, key, value))
             found.append(
-                functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(0, 1)
+                functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(
+                    0, 1
+                )
             )
         return torch.cat([*found, (query + key + value)[end:] * torch.nan])
 
@@ -144,5 +146,7 @@ def test_the_kernels_name_stays_out_of_the_checkpoint(vocab, tmp_path):
     assert backbone.model.config._attn_implementation == "interlace"
     assert "interlace" not in json.dumps(json.loads((folder / "config.json").read_text()))
     assert {
-        type(module) for module in load(folder).modules() if isinstance(module, torch.nn.Dropout)
+        type(module)
+        for module in load(folder).modules()
+        if isinstance(module, torch.nn.Dropout)
     } == {Dropout}

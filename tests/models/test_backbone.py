@@ -29,7 +29,9 @@ def test_an_old_folder_is_replaced_whole(vocab, tmp_path):
 
 MINE = {
     "a file of annotations": lambda folder: (folder / "gold.json").write_text("[]"),
-    "a folder in one of ours": lambda folder: (folder / "1_Pooling" / "mine").mkdir(parents=True),
+    "a folder in one of ours": lambda folder: (folder / "1_Pooling" / "mine").mkdir(
+        parents=True
+    ),
     "a link to a folder where we have one": lambda folder: (folder / "encoder").symlink_to(
         folder.parent
     ),

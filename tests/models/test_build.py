@@ -37,7 +37,9 @@ def test_same_weights_in_another_process_with_other_imports(vocab):
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     ).stdout
     backbone = from_shape(tiny(), vocab, ("en",), 7)
-    assert out.strip() == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
+    assert (
+        out.strip() == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
+    )
 
 
 def test_languages_leave_the_other_weights_alone(vocab):
@@ -62,7 +64,9 @@ def folder(vocab, tmp_path):
 
 
 def test_a_missing_folder_a_file_and_a_run_folder_are_named(folder, tmp_path):
-    with pytest.raises(CheckpointError, match=r"bsae/model: no such folder; did you mean 'base'"):
+    with pytest.raises(
+        CheckpointError, match=r"bsae/model: no such folder; did you mean 'base'"
+    ):
         load(tmp_path / "bsae" / "model")
     with pytest.raises(CheckpointError, match="is a file"):
         load(folder / "config.json")
@@ -132,7 +136,10 @@ WEIGHT = "bert.encoder.layer.0.output.dense.weight"
     [
         (lambda _: {}, r"lacks 1 weights of a bert encoder.*output\.dense\.weight"),
         (lambda tensor: {WEIGHT: tensor[:, :-1].contiguous()}, r"has shape \(\d+, \d+\)"),
-        (lambda tensor: {WEIGHT: tensor.to(torch.int64)}, r"values of \w+, expected one of F16"),
+        (
+            lambda tensor: {WEIGHT: tensor.to(torch.int64)},
+            r"values of \w+, expected one of F16",
+        ),
         (lambda tensor: {WEIGHT: tensor.to(torch.float8_e4m3fn)}, r"values of \w+, expected"),
     ],
 )

@@ -56,7 +56,9 @@ def bert(rows, **more):
         "num_attention_heads": 1,
         "intermediate_size": 2,
     }
-    return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=rows, **sizes, **more))
+    return transformers.BertForMaskedLM(
+        transformers.BertConfig(vocab_size=rows, **sizes, **more)
+    )
 
 
 def by_hand(base, *pieces):

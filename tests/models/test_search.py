@@ -81,7 +81,9 @@ def search_of(width):
 def test_results_do_not_depend_on_other_rows(width, data):
     """Scores are rounded, so that there are ties: even these fall alike."""
     count = data.draw(st.integers(2, 6))
-    limits = torch.tensor(data.draw(st.lists(st.integers(0, 7), min_size=count, max_size=count)))
+    limits = torch.tensor(
+        data.draw(st.lists(st.integers(0, 7), min_size=count, max_size=count))
+    )
     order = torch.tensor(data.draw(st.permutations(range(count))))
     search = search_of(width)
     together = search(Little(order.tolist(), 6, steps=1), limits[order])

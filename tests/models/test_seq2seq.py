@@ -19,7 +19,9 @@ def tiny(family, **more):
         "max_length": 48,
         "local_attention": 8,
     }
-    return Shape(**{**settings, "init_std": 0.3, **more})  # wide weights, so that differences show
+    return Shape(
+        **{**settings, "init_std": 0.3, **more}
+    )  # wide weights, so that differences show
 
 
 def pair(family, vocab, seed=3, **more):
@@ -42,7 +44,10 @@ def target(model, rows=3, length=20):
     if model.decoder_language_input is None:
         return {"input_ids": ids}
     languages = torch.tensor(list(model.decoder_languages.values()))[torch.arange(rows) % 2]
-    return {"input_ids": ids, model.decoder_language_input: languages[:, None].expand(rows, length)}
+    return {
+        "input_ids": ids,
+        model.decoder_language_input: languages[:, None].expand(rows, length),
+    }
 
 
 def at(inputs, place):

@@ -33,7 +33,10 @@ def made(vocab, family="bert", decoder=None, **more):
 @torch.no_grad()
 def scores(model):
     ids = torch.randint(3, 40, (2, 12), generator=torch.Generator().manual_seed(1))
-    read = {"input_ids": ids[:, :7], "attention_mask": torch.tensor([[1] * 7, [1] * 4 + [0] * 3])}
+    read = {
+        "input_ids": ids[:, :7],
+        "attention_mask": torch.tensor([[1] * 7, [1] * 4 + [0] * 3]),
+    }
     write = {"input_ids": ids[:, 7:]}
     if model.decoder_language_input:
         name = model.decoder_language_input
@@ -76,7 +79,9 @@ def test_a_plain_model_of_transformers_opens_here(vocab, tmp_path):
         ours = model.logits(
             model.decode(model.encode({"input_ids": ids}), None, {"input_ids": start})[0]
         )
-        torch.testing.assert_close(ours, theirs(input_ids=ids, decoder_input_ids=start).logits[0])
+        torch.testing.assert_close(
+            ours, theirs(input_ids=ids, decoder_input_ids=start).logits[0]
+        )
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
@@ -86,7 +91,9 @@ def test_rejects_damaged_weights(family, vocab, tmp_path):
     tensors = load_file(path)
     name = next(name for name in tensors if "cross" in name)
     save_file({key: each for key, each in tensors.items() if key != name}, path)
-    with pytest.raises(CheckpointError, match=f"lacks the weight {name.removeprefix('decoder.')}"):
+    with pytest.raises(
+        CheckpointError, match=f"lacks the weight {name.removeprefix('decoder.')}"
+    ):
         load(tmp_path / "model", vocab)
     save_file({**tensors, name: tensors[name][:3].clone()}, path)
     with pytest.raises(CheckpointError, match="has shape"):

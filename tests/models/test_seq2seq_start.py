@@ -53,7 +53,9 @@ def grid(tmp_path_factory):
     def save_files(into):
         (into / "tokenizer.json").write_text("{}")
 
-    vocab = SimpleNamespace(size=40, pad=1, begin=0, end=2, extension=None, save_files=save_files)
+    vocab = SimpleNamespace(
+        size=40, pad=1, begin=0, end=2, extension=None, save_files=save_files
+    )
     return {
         each: [checkpoint(folder, each, vocab, seed, causal=way) for seed, way in ways]
         for each in FAMILIES
@@ -118,9 +120,14 @@ def test_each_side_takes_the_asked_weights(family, reads, writes, words, grid):
     decoder = DecoderSettings(start=two, take=writes, embeddings="own")
     model = build(settings_of(family, start=one, take=reads, decoder=decoder), words)
     masked, causal = reference(one), reference(two)
-    for side, take, start in ((model.model, reads, masked), (model.decoder.model, writes, causal)):
+    for side, take, start in (
+        (model.model, reads, masked),
+        (model.decoder.model, writes, causal),
+    ):
         (table, rest), (their_table, their_rest) = parts(side), parts(start)
-        assert same(table, their_table) if take != "none" else differs_all_over(table, their_table)
+        assert (
+            same(table, their_table) if take != "none" else differs_all_over(table, their_table)
+        )
         assert same(rest, their_rest) if take == "whole" else differs_all_over(rest, their_rest)
 
 

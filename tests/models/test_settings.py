@@ -11,7 +11,9 @@ def test_start_and_shape_exclude_each_other():
     with pytest.raises(SettingsError, match="either 'start' or 'shape'"):
         ModelSettings(start="somewhere", shape=Shape())
     with pytest.raises(SettingsError, match="modernbert"):
-        ModelSettings.read({"shape": {"family": "modernbert"}, "languages": "embeddings"}, "model")
+        ModelSettings.read(
+            {"shape": {"family": "modernbert"}, "languages": "embeddings"}, "model"
+        )
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,9 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(
     with pytest.raises(StoppedError):
         experiment.pretrain(recipe(**settings), cut, stop_at(5))
     experiment.pretrain(recipe(**settings), cut)
-    assert all(torch.equal(weight, weights(cut)[name]) for name, weight in weights(whole).items())
+    assert all(
+        torch.equal(weight, weights(cut)[name]) for name, weight in weights(whole).items()
+    )
     before = load(folders["mbert"]).model.state_dict()
     after = load(whole / "model").model.state_dict()
     changed = {name for name in before if not torch.equal(before[name], after[name])}

@@ -160,7 +160,11 @@ def cut(line, most):
         ("One two. Three four.", 12, ["One two.", "Three four."]),
         ("One two, three four.", 12, ["One two,", "three four."]),
         ("One two three four", 12, ["One two three", "four"]),
-        ("One 2.5 three four", 10, ["One 2.5", "three four"]),  # no sentence ends inside a number
+        (
+            "One 2.5 three four",
+            10,
+            ["One 2.5", "three four"],
+        ),  # no sentence ends inside a number
         (
             "One. two, three four",
             15,
@@ -205,5 +209,7 @@ def test_splitting_takes_linear_time():
 def test_a_gpu_translates_as_a_cpu(models, vocab, beam):
     search = SearchSettings(beam=beam)
     expected = Translator(models["bert"], vocab, "en", "de", search).lines(LINES)
-    found = Translator(little_model("bert", vocab).cuda(), vocab, "en", "de", search).lines(LINES)
+    found = Translator(little_model("bert", vocab).cuda(), vocab, "en", "de", search).lines(
+        LINES
+    )
     assert texts(found) == texts(expected)

@@ -125,7 +125,9 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab, folder, tmp_path):
     decoder = DecoderSettings(start=str(start), embeddings="own")
     model = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     drawn = from_shape(shape(), vocab, (), 9)
-    assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.input_embeddings)
+    assert torch.equal(
+        model.decoder.model.get_input_embeddings().weight, drawn.input_embeddings
+    )
     encoder = plain(settings_of(folder), vocab)
     assert is_begun(model.input_embeddings, encoder.input_embeddings, vocab)
     settings = settings_of(folder, decoder=decoder.model_copy(update={"take": "none"}))
@@ -164,7 +166,8 @@ def test_rejects_conflicting_settings(settings, message):
 def test_rejects_vectors_of_another_width_or_without_known_subwords(vocab, folder, tmp_path):
     settings = settings_of(folder, shape=shape(width=16))
     with pytest.raises(
-        SettingsError, match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip"
+        SettingsError,
+        match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip",
     ):
         build_model(settings, vocab, (), 3)
     WordVectors(SUBWORDS, ["one", "two"], VECTORS[:2]).save(tmp_path)

@@ -59,7 +59,9 @@ def backbone(tied=True, layers=1):
 
 
 def term(objective, prepared, model, step=1):
-    batch = objective.batch(TEXT, prepared, step, np.random.default_rng(0)).to(torch.device("cpu"))
+    batch = objective.batch(TEXT, prepared, step, np.random.default_rng(0)).to(
+        torch.device("cpu")
+    )
     return objective.loss(model, objective.modules(model), batch), batch.counts
 
 
@@ -120,7 +122,8 @@ def test_aligns_states_of_each_word_alone(layer, place):
         return model.hidden_states({"input_ids": row})[place][0, 1:-1].mean(dim=0)
 
     cosines = [
-        torch.cosine_similarity(vector(one), vector(other), dim=0).item() for one, other in ENTRIES
+        torch.cosine_similarity(vector(one), vector(other), dim=0).item()
+        for one, other in ENTRIES
     ]
     assert align(model, layer=layer) == pytest.approx(1 - np.mean(cosines), abs=1e-5)
 
@@ -135,11 +138,15 @@ def test_rejects_layers_that_do_not_exist_and_language_ids():
     traits = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
     lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
     with pytest.raises(SettingsError, match="layer = 'middle' needs language_ids = false"):
-        AlignMlm(layer="middle").prepare(Resources(TOKENS.vocab, traits, seed=0, lexicons=lexicons))
+        AlignMlm(layer="middle").prepare(
+            Resources(TOKENS.vocab, traits, seed=0, lexicons=lexicons)
+        )
 
 
 # A word may be a source in one dictionary and a target in another.
-entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(lambda words: words[0] != words[1])
+entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(
+    lambda words: words[0] != words[1]
+)
 
 
 @given(
@@ -184,10 +191,16 @@ def test_micro_batches_give_the_same_gradient(settings):
             objective.batch(TEXT.take(rows), prepared, 5, key)
             for rows, key in zip(parts, keys, strict=True)
         ]
-        counts = {name: sum(batch.counts[name] for batch in batches) for name in batches[0].counts}
+        counts = {
+            name: sum(batch.counts[name] for batch in batches) for name in batches[0].counts
+        }
         for batch in batches:
-            terms = objective.loss(model, objective.modules(model), batch.to(torch.device("cpu")))
-            sum(term.weight * term.total / counts[name] for name, term in terms.items()).backward()
+            terms = objective.loss(
+                model, objective.modules(model), batch.to(torch.device("cpu"))
+            )
+            sum(
+                term.weight * term.total / counts[name] for name, term in terms.items()
+            ).backward()
         return model.input_embeddings.grad
 
     torch.testing.assert_close(

@@ -30,7 +30,9 @@ def rng(seed=0):
 
 
 # The pair of ALM's figure 2.
-WORDS = "<pad> </s> <s> <mask> <unk> we discussed the plan yesterday 我们 昨天 讨论 了 计划".split()
+WORDS = (
+    "<pad> </s> <s> <mask> <unk> we discussed the plan yesterday 我们 昨天 讨论 了 计划".split()
+)
 ID = {word: number for number, word in enumerate(WORDS)}
 
 

@@ -36,9 +36,9 @@ def by_hand(net, row, limit):
     """The most probable tokens after `<2en>`; the whole row is decoded again for each."""
     states, found = net.encode({"input_ids": torch.tensor([row])}), [ID["<2en>"]]
     while len(found) <= limit:
-        scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([found])})[0, -1:])[
-            0
-        ]
+        scores = net.logits(
+            net.decode(states, None, {"input_ids": torch.tensor([found])})[0, -1:]
+        )[0]
         scores[[number for number in VOCAB.special_ids if number != VOCAB.end]] = -torch.inf
         found.append(int(scores.argmax()))
         if found[-1] == VOCAB.end:
@@ -88,7 +88,9 @@ def test_second_pass_has_gradients_under_autocast(family):
     def gradients(precision):
         net.zero_grad()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
-            BackTranslation().loss(net, nn.ModuleDict(), batch)["back_translation"].total.backward()
+            BackTranslation().loss(net, nn.ModuleDict(), batch)[
+                "back_translation"
+            ].total.backward()
         return {
             name
             for name, weight in net.named_parameters()
@@ -106,7 +108,9 @@ def test_language_ids_of_both_passes(monkeypatch):
     first, second = (given["token_type_ids"] for given, _, _ in read)
     assert set(first.unique().tolist()) == {net.traits.languages["de"]}
     assert set(second.unique().tolist()) == {net.traits.languages["en"]}
-    assert set(batch.extra["decoder_languages"].unique().tolist()) == {net.traits.languages["de"]}
+    assert set(batch.extra["decoder_languages"].unique().tolist()) == {
+        net.traits.languages["de"]
+    }
 
 
 def test_draws_one_of_the_other_languages(monkeypatch):

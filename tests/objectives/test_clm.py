@@ -16,7 +16,10 @@ def predictions(clm, *texts, traits=PLAIN):
     """For each row, `seen > predicted` in order."""
     prepared = clm.prepare(Resources(TOKENS.vocab, traits))
     batch, found = clm.batch(TOKENS.sentences(texts), prepared, 0, None), [[] for _ in texts]
-    seen, predicted = TOKENS.names(batch.inputs["input_ids"][batch.at]), TOKENS.names(batch.labels)
+    seen, predicted = (
+        TOKENS.names(batch.inputs["input_ids"][batch.at]),
+        TOKENS.names(batch.labels),
+    )
     for row, one, other in zip(batch.at[0], seen, predicted, strict=True):
         found[row].append(f"{one} > {other}")
     return found, batch
@@ -39,6 +42,6 @@ def test_never_predicts_padding_the_final_end_and_unknown_tokens():
 def test_rejects_context_without_predictions():
     with pytest.raises(SettingsError, match="at most max_length - 3 = 5, found 6"):
         Clm(max_length=8, context_size=6)
-    assert predictions(Clm(max_length=8, context_size=5), "the doctor reads he works in")[0] == [
-        ["works > in"]
-    ]
+    assert predictions(Clm(max_length=8, context_size=5), "the doctor reads he works in")[
+        0
+    ] == [["works > in"]]

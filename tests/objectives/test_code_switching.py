@@ -54,12 +54,16 @@ def exchanged(switched, row=0):
     columns = exchanges.replaced, exchanges.lines, exchanges.inserted
     return [
         (tuple(replaced), (line, *inserted))
-        for replaced, line, inserted in zip(*(column.tolist() for column in columns), strict=True)
+        for replaced, line, inserted in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     ]
 
 
 def test_limits_of_number_share_and_length_of_phrases():
-    candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
+    candidates = candidates_of(
+        [(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400
+    )
     assert set(drawn(candidates, **MIXED).replaced_words.tolist()) == {5}
     assert set(drawn(candidates, max_phrases=2, **MIXED).replaced_words.tolist()) == {2}
     assert set(
@@ -88,7 +92,9 @@ def test_translations_of_a_phrase_table():
     text, phrases = (numbered([6, 6], "a"), numbered([6, 6], "b")), Ragged.of([[], []], width=4)
     candidates = SwitchCandidates.of(text, phrases, known=(known, none))
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
-    assert exchanged(switched, 0) == [((1, 2), (5, 0, 1))]  # lines 0 to 3 are those of the pairs
+    assert exchanged(switched, 0) == [
+        ((1, 2), (5, 0, 1))
+    ]  # lines 0 to 3 are those of the pairs
     assert exchanged(switched, 1) == [((0, 1), (4, 0, 2))]
     assert drawn(candidates, major_source=1, **MIXED).replaced_words.sum() == 0
 
@@ -166,7 +172,10 @@ def some_candidates(draw):
         sizes.append((n, m))
         phrases.append(sorted(spans))
         scores.append(
-            [(draw(st.sampled_from([0.2, 0.5, 1])), draw(st.sampled_from([0.2, 1]))) for _ in spans]
+            [
+                (draw(st.sampled_from([0.2, 0.5, 1])), draw(st.sampled_from([0.2, 1])))
+                for _ in spans
+            ]
         )
     return candidates_of(sizes, phrases, scores)
 
@@ -188,7 +197,9 @@ def test_exchanged_phrases_are_candidates_and_do_not_overlap(candidates, seed, s
             assert end <= first < last
             assert line == row + pairs * (1 - side)
             assert max(last - first, stop - start) <= 4
-            assert ((first, last, start, stop) if side == 0 else (start, stop, first, last)) in real
+            assert (
+                (first, last, start, stop) if side == 0 else (start, stop, first, last)
+            ) in real
             end = last
             replaced += last - first
         words = candidates.lines.words.lengths[row + pairs * side]

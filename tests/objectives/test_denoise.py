@@ -20,13 +20,19 @@ shapes = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=12), min_size
 
 def sentences(shape):
     """Rows of words; every subword of a batch has its own id, so that it is known wherever it goes."""
-    words = [[number for number, length in enumerate(row) for _ in range(length)] for row in shape]
+    words = [
+        [number for number, length in enumerate(row) for _ in range(length)] for row in shape
+    ]
     words = Ragged.of(words)
-    return Sentences(Ragged(np.arange(len(words.flat), dtype=np.int32), words.offsets), words, "en")
+    return Sentences(
+        Ragged(np.arange(len(words.flat), dtype=np.int32), words.offsets), words, "en"
+    )
 
 
 def noised(noise, text, seed=0, step=1):
-    return noise.apply(text, SimpleNamespace(mask=MASK), step, generator(Purpose.BATCH, seed, step))
+    return noise.apply(
+        text, SimpleNamespace(mask=MASK), step, generator(Purpose.BATCH, seed, step)
+    )
 
 
 def units_of(text, row):
@@ -67,7 +73,9 @@ def test_masks_whole_words(shape, share, seed):
     assert (found.ids.flat[~hidden] == text.ids.flat[~hidden]).all()
     for row in range(len(shape)):
         mine = Ragged(hidden, text.ids.offsets)[row]
-        assert all(len(set(mine[text.words[row] == word])) == 1 for word in set(text.words[row]))
+        assert all(
+            len(set(mine[text.words[row] == word])) == 1 for word in set(text.words[row])
+        )
     assert share < 1 or hidden.all()
 
 
@@ -83,7 +91,9 @@ def test_unit_subword():
     text = sentences([[3, 3, 3]] * 300)
     found = noised(Noise(unit="subword", drop=0, blank=0), text)
     together = (
-        np.abs(np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2))
+        np.abs(
+            np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2)
+        )
         == 1
     )
     assert not together.all()  # words are torn apart

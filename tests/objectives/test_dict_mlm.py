@@ -26,7 +26,9 @@ def batch_of(*lines, language="en", entries=ENTRIES, more=(), traits=PLAIN, **se
     if more:
         lexicons["en", "fr"] = Lexicon.of((*entry, 1.0) for entry in more)
     prepared = objective.prepare(Resources(TOKENS.vocab, traits, lexicons=lexicons))
-    return objective.batch(TOKENS.sentences(lines, language), prepared, 1, np.random.default_rng(0))
+    return objective.batch(
+        TOKENS.sentences(lines, language), prepared, 1, np.random.default_rng(0)
+    )
 
 
 def shown(batch):
@@ -68,7 +70,9 @@ def test_looks_up_whole_words_or_any_token_by_the_language_of_the_text():
 
 def test_shown_translations_have_their_language_id_and_need_one():
     known = {"mode": "input", "traits": Traits("xlm", 64, {"en": 5, "de": 6, "fr": 7}, "langs")}
-    batch = batch_of("the old doctor", "read", **known, more=[("read", "liest"), ("the", "der")])
+    batch = batch_of(
+        "the old doctor", "read", **known, more=[("read", "liest"), ("the", "der")]
+    )
     assert shown(batch) in (
         ["<s> der alt Arzt </s>", "<s> liest </s>"],
         ["<s> der alt Doktor </s>", "<s> liest </s>"],
@@ -91,7 +95,9 @@ def test_draws_all_translations_equally_often():
 @pytest.mark.parametrize("mode", ["label", "input"])
 def test_probability_is_the_share_of_translated_predictions(mode):
     batch = batch_of(*["old " * 20] * 200, mode=mode, probability=0.5)
-    found = TOKENS.names(batch.labels if mode == "label" else batch.inputs["input_ids"][batch.at])
+    found = TOKENS.names(
+        batch.labels if mode == "label" else batch.inputs["input_ids"][batch.at]
+    )
     assert abs(found.count("alt") - 2000) < 160
     assert set(found) == {"alt", "old"} if mode == "label" else {"alt", "<mask>"}
 

@@ -80,7 +80,9 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries_of_any_dicti
         ("de", "fr"): Lexicon.of([("alte", "the", 1), ("Hausarzt", "doctor", 1)]),
     }
     for seed in range(8):
-        found = Dictionary(share=0.5, seed=seed).prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
+        found = Dictionary(share=0.5, seed=seed).prepare(
+            lexicons, VOCAB, "x", seed=0, max_tokens=4
+        )
         trained_ids = found.words.take(found.trained().reshape(-1)).flat
         for split, entries in zip(found.splits, found.entries, strict=True):
             held_out = entries[:, split.parts == DictionaryPart.HELD_OUT]
@@ -90,7 +92,9 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries_of_any_dicti
 
 @pytest.mark.parametrize("seed", range(4))
 def test_casings_of_a_word_are_in_one_part(seed):
-    words = [f"{word}{number}" for number in range(40) for word in ("berlin", "Berlin", "BERLIN")]
+    words = [
+        f"{word}{number}" for number in range(40) for word in ("berlin", "Berlin", "BERLIN")
+    ]
     lexicon = Lexicon.of((word, f"t{number}", 1.0) for number, word in enumerate(words))
     parts = split_dictionary(lexicon, PAIR, 0.5, seed).parts
     assert (parts.reshape(40, 3) == parts.reshape(40, 3)[:, :1]).all()
@@ -106,7 +110,9 @@ def test_spellings_of_entries_and_why_some_are_unused():
         EntryStatus.USED,
         EntryStatus.TOO_LONG,
     ]
-    found = prepared([("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")])
+    found = prepared(
+        [("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")]
+    )
     assert spelled(found) == [("house", "Haus")]
     statuses = [EntryStatus.IDENTICAL, *[EntryStatus.UNSPELLABLE] * 3, EntryStatus.USED]
     assert found.splits[0].statuses.tolist() == statuses

@@ -30,7 +30,9 @@ def losses_and_gradients(loss, states, layer):
     )
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-6), (torch.bfloat16, 2e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float32, 2e-6), (torch.bfloat16, 2e-2)]
+)
 @given(
     shape=st.tuples(st.integers(0, 40), st.integers(2, 50)),
     chunk=st.integers(1, 2500),
@@ -44,7 +46,10 @@ def test_chunked_cross_entropy_equals_the_plain_one(
 ):
     (rows, size), (bias, frozen) = shape, parts
     torch.manual_seed(seed)
-    states, labels = (scale * torch.randn(rows, 16)).requires_grad_(), torch.randint(size, (rows,))
+    states, labels = (
+        (scale * torch.randn(rows, 16)).requires_grad_(),
+        torch.randint(size, (rows,)),
+    )
     layer = torch.nn.Linear(16, size, bias=bias)
     layer.weight.requires_grad = not frozen
 
@@ -108,7 +113,9 @@ def test_half_precision_keeps_small_probabilities_and_large_sums():
     for found, each in zip(
         (states.grad, layer.weight.grad, layer.bias.grad), expected, strict=True
     ):
-        torch.testing.assert_close(found, each, rtol=5e-3, atol=1e-4 * float(each.abs().median()))
+        torch.testing.assert_close(
+            found, each, rtol=5e-3, atol=1e-4 * float(each.abs().median())
+        )
 
 
 def test_memory_does_not_grow_with_different_numbers_of_predictions_in_bfloat16():
@@ -128,6 +135,8 @@ def test_memory_does_not_grow_with_different_numbers_of_predictions_in_bfloat16(
         "    layer.zero_grad()\n"
         "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
     )
-    done = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", work], capture_output=True, text=True, check=True
+    )
     peaks = [int(peak) for peak in done.stdout.split()]
     assert peaks[-1] - peaks[0] < 200, peaks

@@ -55,7 +55,8 @@ def apply(masking, rows, **options):
 
 
 many = st.lists(
-    st.lists(st.integers(2, SIZE - 1).filter(lambda i: i != 3), min_size=1, max_size=12), min_size=1
+    st.lists(st.integers(2, SIZE - 1).filter(lambda i: i != 3), min_size=1, max_size=12),
+    min_size=1,
 )
 
 

@@ -115,7 +115,8 @@ def sides_of_tokens(line, spans, sides, offsets):
     for start, end in offsets:
         place = next((at for at in range(start, end) if not line[at].isspace()), start)
         yield next(
-            (side for (_, stop), side in zip(spans, sides, strict=True) if stop > place), sides[-1]
+            (side for (_, stop), side in zip(spans, sides, strict=True) if stop > place),
+            sides[-1],
         )
 
 

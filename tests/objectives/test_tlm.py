@@ -74,7 +74,13 @@ def test_rejects_positions_and_languages_that_a_model_does_not_have():
 def test_inner_padding_changes_no_state(family, reset):
     if family == "xlm":
         config = XLMConfig(
-            n_words=20, emb_dim=16, n_layers=1, n_heads=2, n_langs=1, pad_index=0, pad_token_id=0
+            n_words=20,
+            emb_dim=16,
+            n_layers=1,
+            n_heads=2,
+            n_langs=1,
+            pad_index=0,
+            pad_token_id=0,
         )
         backbone = Backbone(XLMWithLMHeadModel(config).eval())
     else:

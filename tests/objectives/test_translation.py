@@ -43,9 +43,14 @@ def test_batch_by_hand():
 def test_backward_direction_and_both_equally_often():
     batch = made(Translation(directions="backward"))
     assert texts(batch.inputs["input_ids"])[1] == "<s> der Arzt liest </s>"
-    assert texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor reads", "<2en> the doctor"]
+    assert texts(batch.extra["decoder_ids"]) == [
+        "<2en> the old doctor reads",
+        "<2en> the doctor",
+    ]
     assert batch.languages == {"de": 10, "en": 8}
-    assert list(batch.languages) == list(made(FORWARD).languages)  # processes sum them by position
+    assert list(batch.languages) == list(
+        made(FORWARD).languages
+    )  # processes sum them by position
     ways = [made(Translation(), key=key).languages["de"] for key in range(200)]
     assert ways.count(8) / 200 == pytest.approx(0.5, abs=0.1)
 
@@ -54,7 +59,9 @@ def test_truncated_rows_have_no_end_and_empty_ones_nothing_else():
     long = sentences(["the old doctor reads three letters the old doctor", "the"])
     batch = made(Translation(directions="forward", max_length=8), Pairs(long, long))
     assert texts(batch.inputs["input_ids"])[0] == "<s> the old doctor reads three letters </s>"
-    assert texts(batch.extra["decoder_ids"])[0] == "<2en> the old doctor reads three letters the"
+    assert (
+        texts(batch.extra["decoder_ids"])[0] == "<2en> the old doctor reads three letters the"
+    )
     assert [WORDS[number] for number in batch.labels].count("</s>") == 1
     assert WORDS[batch.labels[-1]] == "</s>"
     batch = made(FORWARD, Pairs(sentences(["the"]), sentences([""], "de")))
@@ -85,7 +92,9 @@ def test_loss_equals_that_of_single_rows(family):
     assert terms["nll"].total.item() == pytest.approx(plain, rel=1e-4)
     assert (terms["translation"].weight, terms["nll"].weight) == (1, 0)
     assert plain != pytest.approx(total, rel=1e-3)
-    measured = FORWARD.for_evaluation().loss(net, nn.ModuleDict(), batch.to(torch.device("cpu")))
+    measured = FORWARD.for_evaluation().loss(
+        net, nn.ModuleDict(), batch.to(torch.device("cpu"))
+    )
     assert measured["translation"].total.item() == pytest.approx(plain, rel=1e-4)
 
 
@@ -96,6 +105,10 @@ def test_denoising_writes_the_original_sentence():
     read = texts(batch.inputs["input_ids"])
     assert len(set(read)) > 20
     assert all(row.startswith("<s> ") and row.endswith(" </s>") for row in read)
-    assert set(batch.extra["decoder_languages"][0]) == set(batch.inputs["token_type_ids"][0]) == {2}
+    assert (
+        set(batch.extra["decoder_languages"][0])
+        == set(batch.inputs["token_type_ids"][0])
+        == {2}
+    )
     assert batch.counts == {"denoise": 40 * 7}
     assert batch.languages == {"en": batch.tokens}

@@ -46,7 +46,9 @@ def make(weam, masked="like green grüne", traits=PLAIN, pairs=FIGURE):
     vocab = SimpleNamespace(
         **{**vars(VOCAB), "special_ids": np.setdiff1d(np.arange(len(WORDS)), hidden)}
     )
-    return weam.batch(pairs, weam.prepare(Resources(vocab, traits)), 0, np.random.default_rng(0))
+    return weam.batch(
+        pairs, weam.prepare(Resources(vocab, traits)), 0, np.random.default_rng(0)
+    )
 
 
 def swaps(batch):
@@ -79,7 +81,10 @@ def test_normalization_of_several_partners():
     assert swaps(make(all_masked(normalization="sum")))["like"] == {6: 1.0, 9: 1.0}
     assert sorted(swaps(make(all_masked(normalization="one_to_one")))) == ["green", "grüne"]
     sure = Pairs(
-        FIGURE.source, FIGURE.target, LINKS, confidence=Ragged.of([[1, 0.9, 0.4, 1, 1]], np.float32)
+        FIGURE.source,
+        FIGURE.target,
+        LINKS,
+        confidence=Ragged.of([[1, 0.9, 0.4, 1, 1]], np.float32),
     )
     weam = all_masked(normalization="one_to_one")
     assert swaps(make(weam, pairs=sure))["like"] == {6: 1.0}
@@ -99,7 +104,8 @@ def test_positions_and_average():
 @pytest.fixture
 def backbone():
     return from_shape(
-        Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB
+        Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0),
+        VOCAB,
     )
 
 
@@ -165,7 +171,9 @@ def test_segment_ids_and_links_that_are_missing(backbone):
         make(weam, traits=Traits("modernbert", 64))
     with pytest.raises(SettingsError, match="set segment_ids = false or language_ids = false"):
         make(weam, traits=Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))
-    roberta = from_shape(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
+    roberta = from_shape(
+        Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB
+    )
     with pytest.raises(SettingsError, match="needs 2 segment embeddings, but the model has 1"):
         weam.modules(roberta)
     with pytest.raises(DataError, match=r"weam needs word alignments.* \[align\]"):

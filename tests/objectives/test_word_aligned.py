@@ -107,7 +107,9 @@ def test_resumed_run_keeps_the_initial_encoder(backbone, tmp_path):
     path = checkpoint.save(tmp_path, 1, learning, optimizer, {})
     after = learning("word_aligned", batch, batch.counts)[1]
 
-    other = TrainingModel(from_shape(SHAPE, VOCAB, seed=7), {"word_aligned": WordAligned()}, seed=0)
+    other = TrainingModel(
+        from_shape(SHAPE, VOCAB, seed=7), {"word_aligned": WordAligned()}, seed=0
+    )
     checkpoint.load(path, other, OptimizerSettings().build(other))
     resumed = other("word_aligned", batch, batch.counts)[1]
     assert resumed == after
@@ -117,7 +119,9 @@ def test_resumed_run_keeps_the_initial_encoder(backbone, tmp_path):
 def test_rejects_pairs_without_links_and_an_unknown_anchor():
     with pytest.raises(DataError, match="word_aligned needs word alignments"):
         make(WordAligned(), Pairs(PAIRS.source, PAIRS.target))
-    with pytest.raises(SettingsError, match="anchor_language = 'fr', but the pairs are en and de"):
+    with pytest.raises(
+        SettingsError, match="anchor_language = 'fr', but the pairs are en and de"
+    ):
         make(WordAligned(anchor_language="fr"))
 
 

@@ -21,7 +21,9 @@ def _read(path, text, **settings):
 def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path):
     text = "# sent_id = 1\n# text = He reads, too.\n" + _row(1, "He", "PRON")
     text += _row(2, "reads", "VERB", "Gloss=x|SpaceAfter=No") + _row("2.1", "empty", "VERB")
-    text += _row(3, ",", "PUNCT") + _row(4, "too", "ADV", "SpaceAfter=No") + _row(5, ".", "PUNCT")
+    text += (
+        _row(3, ",", "PUNCT") + _row(4, "too", "ADV", "SpaceAfter=No") + _row(5, ".", "PUNCT")
+    )
     found = _read(tmp_path, text)
     assert found.lines == ["He reads, too."]
     assert found.tokens(0) == ["He", "reads", ",", "too", "."]

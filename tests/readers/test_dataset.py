@@ -71,7 +71,10 @@ def test_wikiann(publish):
     assert found.lines == ["Ada Byron lebt", "zu Byron"]
     assert found.tags == {"names": [["B-PER", "I-PER", "O"], ["O", "B-PER"]]}
     assert found.tokens(0) == ["Ada", "Byron", "lebt"]
-    assert found.notes == {"tokens of white space left out": 1, "I- without B- changed to B-": 1}
+    assert found.notes == {
+        "tokens of white space left out": 1,
+        "I- without B- changed to B-": 1,
+    }
 
 
 def test_leaves_out_multiword_tokens_before_their_words(publish):

@@ -19,12 +19,15 @@ DECLARED = '<?xml version="1.0" encoding="{}"?>' + UNIT
 
 def lines_of(reader, path):
     return [
-        line for chunk in READERS.build(reader).read_chunks([path], ["en"]) for line in chunk.lines
+        line
+        for chunk in READERS.build(reader).read_chunks([path], ["en"])
+        for line in chunk.lines
     ]
 
 
 @pytest.mark.parametrize(
-    "name", ["shift_jis", "gb18030", "utf-7", "utf-32", "x-unknown", "base64", "idna", "punycode"]
+    "name",
+    ["shift_jis", "gb18030", "utf-7", "utf-32", "x-unknown", "base64", "idna", "punycode"],
 )
 def test_an_encoding_that_cannot_be_read_is_named_with_its_conversion(tmp_path, name):
     (tmp_path / "a.xml").write_bytes(DECLARED.format(name).encode("ascii", "ignore"))

@@ -19,7 +19,9 @@ def test_tokens_are_words_and_tags_are_names_which_are_repaired(tmp_path):
     assert (text.word_tokenizer, text.notes) == ("iob", {})
     (text,) = _read(tmp_path, "-DOCSTART- -X- O\n\nAnna NNP B-PER\nreads VB O\n")
     assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
-    (text,) = _read(tmp_path, "a\tI-PER\nb\tI-PER\nc\tI-LOC\nd\tO\ne\tI-LOC\nf\tB-LOC\ng\tI-LOC\n")
+    (text,) = _read(
+        tmp_path, "a\tI-PER\nb\tI-PER\nc\tI-LOC\nd\tO\ne\tI-LOC\nf\tB-LOC\ng\tI-LOC\n"
+    )
     assert text.tags["names"] == [["B-PER", "I-PER", "B-LOC", "O", "B-LOC", "B-LOC", "I-LOC"]]
     assert text.notes == {"I- without B- changed to B-": 3}
 

@@ -67,7 +67,12 @@ def test_joined_rejects_other_numbers_of_separators(read, line, count):
         read("joined", {"pairs": ["a ||| b", line]}, ["fr", "en"])
 
 
-TABLE = ["id\ten\tde\tsw\tclass", '1\tsay "yes"\tsag ja\t\tgood', "2\tno\tnein\thapana\tbad", ""]
+TABLE = [
+    "id\ten\tde\tsw\tclass",
+    '1\tsay "yes"\tsag ja\t\tgood',
+    "2\tno\tnein\thapana\tbad",
+    "",
+]
 
 
 def test_tsv_columns_by_language_name_and_number(read):
@@ -77,7 +82,11 @@ def test_tsv_columns_by_language_name_and_number(read):
         ("hapana", "no"),
     ]  # quotes are literal, a cell may be empty
     (text,) = read("tsv", {"table.tsv": TABLE}, ["xx"], columns=("de",), label="class")
-    assert (text.language, text.lines, text.labels) == ("xx", ["sag ja", "nein"], ["good", "bad"])
+    assert (text.language, text.lines, text.labels) == (
+        "xx",
+        ["sag ja", "nein"],
+        ["good", "bad"],
+    )
     rows = ["one\ttwo\t1", "three\tfour\t0"]
     (pairs,) = read("tsv", {"bare.tsv": rows}, ["en", "de"], header=False, label=2)
     assert (sides(pairs), pairs.labels) == ([("one", "two"), ("three", "four")], ["1", "0"])
@@ -96,7 +105,12 @@ SHORT = ["en\tde", "one\teins", "two"]
             r"a\.tsv: the header has no column 'fr'; there are: class, de, en, id, sw",
         ),
         (TABLE, ["en"], {"label": "clas"}, "no column 'clas'; did you mean 'class'"),
-        (TABLE, ["en"], {"columns": ("en",), "header": False}, "no column 'en'; there are none"),
+        (
+            TABLE,
+            ["en"],
+            {"columns": ("en",), "header": False},
+            "no column 'en'; there are none",
+        ),
         (TABLE[:1], ["en"], {}, r"a\.tsv: no sentence, pair or question in en"),
         (
             ["en\tde\ten", "a\tb\tc"],
@@ -204,7 +218,9 @@ def test_links_never_lead_to_a_file_twice(folder, links, names):
     write_lines(folder.parent / "outside/d.en", ["x"])
     for name, target in links.items():
         (folder / name).symlink_to(target)
-    assert [str(path).removeprefix(f"{folder}/") for path in find_files(folder, "**/*.en")] == names
+    assert [
+        str(path).removeprefix(f"{folder}/") for path in find_files(folder, "**/*.en")
+    ] == names
 
 
 def test_links_to_each_other_are_not_followed_again_and_again(tmp_path):
@@ -213,7 +229,9 @@ def test_links_to_each_other_are_not_followed_again_and_again(tmp_path):
         for number in range(8):
             for target in ("a", "b", "c"):
                 (tmp_path / name / f"{target}{number}").symlink_to(f"../{target}")
-    assert find_files(tmp_path, "**/*.en") == [tmp_path / name / "x.en" for name in ("a", "b", "c")]
+    assert find_files(tmp_path, "**/*.en") == [
+        tmp_path / name / "x.en" for name in ("a", "b", "c")
+    ]
 
 
 @pytest.mark.parametrize(

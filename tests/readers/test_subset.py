@@ -45,7 +45,9 @@ def test_line_aligned_files_keep_corresponding_rows(files):
     (pairs,) = RowSubset(share=0.01, rows="100:9000").read_chunks(files, ["en", "de"])
     alone = rows_of(RowSubset(share=0.01, rows="100:9000"), files[1:], ["de"])
     assert pairs.target.lines == alone
-    assert [line.split()[1] for line in pairs.source.lines] == [line.split()[1] for line in alone]
+    assert [line.split()[1] for line in pairs.source.lines] == [
+        line.split()[1] for line in alone
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 7, 5000])

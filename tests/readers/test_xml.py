@@ -57,7 +57,9 @@ def test_an_element_that_would_fill_the_memory_is_named(tmp_path, begin):
         read("tmx", tmp_path / "a.tmx.bz2", "en")
 
 
-@pytest.mark.parametrize("doctype", ['<!DOCTYPE t SYSTEM "t.dtd">', "<!DOCTYPE t [%more;]>", ""])
+@pytest.mark.parametrize(
+    "doctype", ['<!DOCTYPE t SYSTEM "t.dtd">', "<!DOCTYPE t [%more;]>", ""]
+)
 def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype):
     segment = "a caf&eacute; &amp; &#233;"
     path = tmp_path / "a.tmx"
@@ -69,7 +71,12 @@ def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype):
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize(
     "begin",
-    ["", "\n", "<?xml version='1.0' standalone='no'?>", "<?xml version='1.0'\nencoding=\"{}\" ?>"],
+    [
+        "",
+        "\n",
+        "<?xml version='1.0' standalone='no'?>",
+        "<?xml version='1.0'\nencoding=\"{}\" ?>",
+    ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize(
@@ -91,7 +98,9 @@ def test_an_entity_of_an_attribute_that_is_not_declared_is_named(
     assert text.lines == ["caf\u00e9"]
     path.write_bytes(whole.format(f"{known}{unit}").encode(encoding))
     line = begin.count("\n") + 2
-    with pytest.raises(DataError, match=rf"a\.tmx, line {line}: .*undefined entity.*replace each"):
+    with pytest.raises(
+        DataError, match=rf"a\.tmx, line {line}: .*undefined entity.*replace each"
+    ):
         read("tmx", path, "en")
 
 

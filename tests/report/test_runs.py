@@ -80,7 +80,12 @@ def labels(*folders):
     ("folders", "keys", "changes", "expected"),
     [
         (["r1", "r2"], ["", ""], [{}, {"seed": 2}], ["same"]),
-        (["w64", "w128"], ["", ""], [{"width": 64}, {"width": 128}], ["same (w64)", "same (w128)"]),
+        (
+            ["w64", "w128"],
+            ["", ""],
+            [{"width": 64}, {"width": 128}],
+            ["same (w64)", "same (w128)"],
+        ),
         # scored with other settings
         (["a", "b"], ["x", "y"], [{}, {"seed": 2}], ["same (a)", "same (b)"]),
         (["a", "b", "c"], ["z", "w", "z"], [{}, {}, {}], ["same (a)", "same (b)"]),

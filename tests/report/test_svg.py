@@ -19,7 +19,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_line_labels_do_not_overlap(wanted):
     placed = charts.apart(wanted, 12, 0, 200)
     assert (np.diff(sorted(placed)) >= 12 - 1e-9).all()
-    assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
+    assert (
+        np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
+    )
 
 
 def test_ticks_and_smoothed_values_by_hand():

@@ -26,7 +26,9 @@ def results():
 
 def tables(scores, places=(), **options):
     """The main table and those of tasks, with the rows of papers at these places."""
-    cited = cited_by([Recipe.read({"name": "r", "published": [{"where": at} for at in places]})])
+    cited = cited_by(
+        [Recipe.read({"name": "r", "published": [{"where": at} for at in places]})]
+    )
     return ComparisonTable(ScoreTable(scores), "a", cited=cited, **options).tables()
 
 
@@ -68,7 +70,9 @@ def test_tables_have_means_intervals_and_differences(results):
 
 
 def test_a_single_measurement_has_its_bootstrap_interval():
-    [main, pos] = tables([row("a", 0, "de", 50.0, low=40.2, high=59.8), row("a", 0, "tr", 30.0)])
+    [main, pos] = tables(
+        [row("a", 0, "de", 50.0, low=40.2, high=59.8), row("a", 0, "tr", 30.0)]
+    )
     assert str(cell(pos, "A", "de")) == "50.0 (40.2–59.8)"
     assert str(cell(pos, "A", "tr")) == "30.0"
     assert "Bold" not in main.caption

@@ -57,7 +57,11 @@ def test_without_supervised_scores_the_gap_is_to_the_source():
 
 
 def test_the_gap_is_of_each_run():
-    scores = [row("a", 0, "en", 95.0), row("a", 0, "en_x", 80.0), row("a", 0, "en_x", 90.0, seed=1)]
+    scores = [
+        row("a", 0, "en", 95.0),
+        row("a", 0, "en_x", 80.0),
+        row("a", 0, "en_x", 90.0, seed=1),
+    ]
     scores.append(row("a", 0, "en_x", 90.0, setting="supervised"))
     assert lines(scores)["A"][2] == "10.0"  # 90 minus 80: the seed that has both
 

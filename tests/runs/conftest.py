@@ -79,7 +79,9 @@ def small(tmp_path, monkeypatch):
         (tmp_path / f"{split}.en").write_text("\n".join(_sentences(rng, english, count)) + "\n")
         (tmp_path / f"{split}.xx").write_text("\n".join(_sentences(rng, other, count)) + "\n")
     lines = _sentences(rng, english, 120)
-    translated = [" ".join(other[english.index(word)] for word in line.split()) for line in lines]
+    translated = [
+        " ".join(other[english.index(word)] for word in line.split()) for line in lines
+    ]
     (tmp_path / "pairs.en").write_text("\n".join(lines) + "\n")
     (tmp_path / "pairs.xx").write_text("\n".join(translated) + "\n")
     path = tmp_path / "small.toml"

@@ -83,7 +83,9 @@ def test_rejects_truncated_checkpoints(train, tmp_path):
     path.write_bytes(path.read_bytes()[:1000])
     code, message = train(steps=4)
     assert code == 2, message
-    assert [part for part in ("step-00000004", "damaged", "remove") if part not in message] == []
+    assert [
+        part for part in ("step-00000004", "damaged", "remove") if part not in message
+    ] == []
 
 
 def test_corrected_recipe_may_use_the_folder_of_a_failed_start(train, small, tmp_path):
@@ -124,7 +126,15 @@ def test_ctrl_c_saves_a_checkpoint_and_the_second_one_stops_at_once(
     python, small, tmp_path, times, steps
 ):
     """The recipe saves a checkpoint every 4 steps; the update after the signal is the last."""
-    command = [python, "-c", CTRL_C.format(times=times), "pretrain", small, "-o", tmp_path / "run"]
+    command = [
+        python,
+        "-c",
+        CTRL_C.format(times=times),
+        "pretrain",
+        small,
+        "-o",
+        tmp_path / "run",
+    ]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
     assert "rerun the same command to resume" in done.stderr

@@ -50,7 +50,10 @@ MORE = {  # what is drawn anew in every step, and dictionaries of a file beside 
 EVERYTHING = [
     "[align]",
     'name = "diagonal"',
-    *(f"[objectives.{name}]\nmax_length = 32\n{MORE.get(name, '')}" for name in ("headed", *NAMES)),
+    *(
+        f"[objectives.{name}]\nmax_length = 32\n{MORE.get(name, '')}"
+        for name in ("headed", *NAMES)
+    ),
 ]
 
 
@@ -67,13 +70,21 @@ def test_two_processes_equal_two_micro_batches(python, torchrun, small, tmp_path
         for language in ("en", "xx")
     )
     write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
-    arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py")]
+    arguments = [
+        "-m",
+        "interlace",
+        "pretrain",
+        str(small),
+        "--code",
+        str(tmp_path / "headed.py"),
+    ]
     arguments.append("--output")
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     two = torchrun(2, *arguments, str(tmp_path / "two"), unlike_sets=True)
     subprocess.run(two, check=True, capture_output=True)
     mixtures = [
-        (about(tmp_path / run)["tokens"], about(tmp_path / run)["shares"]) for run in ("one", "two")
+        (about(tmp_path / run)["tokens"], about(tmp_path / run)["shares"])
+        for run in ("one", "two")
     ]
     assert mixtures[0] == mixtures[1]
     assert {name.partition("/")[0] for name in mixtures[0][1]} == {"headed", *NAMES}
@@ -102,7 +113,14 @@ def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
                 for number, word in enumerate(list(words)[place % 9 :][: 1 + place % 5], 1):
                     file.write(f"{number}\t{word}\t_\t{words[word]}" + "\t_" * 6 + "\n")
                 file.write("\n")
-    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run/model"), "--recipe", str(small)]
+    arguments = [
+        "-m",
+        "interlace",
+        "evaluate",
+        str(tmp_path / "run/model"),
+        "--recipe",
+        str(small),
+    ]
     for change in (
         "evaluate.tasks.pos.files={split}.{language}.conllu",
         "evaluate.tasks.retrieval.files=pairs.{language}",
@@ -172,7 +190,9 @@ def test_all_processes_skip_updates_that_are_not_finite_in_one(
     changed = ["--set", f"train.precision={precision}"]
     arguments = ["-c", SPOILED, "pretrain", str(small), *changed, "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    subprocess.run(torchrun(2, *arguments, str(tmp_path / "two")), check=True, capture_output=True)
+    subprocess.run(
+        torchrun(2, *arguments, str(tmp_path / "two")), check=True, capture_output=True
+    )
     skipped = [
         [row["step"] for row in records(tmp_path / run, "step") if "skipped" in row]
         for run in ("one", "two")

@@ -102,7 +102,9 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
             os.utime(path, (2**32 - place, 2**32 - place))
         again = pretrain(run, start=("-c", SET_BACK))
         assert "resuming from step" in again.stderr, where
-        one, other = ((each / "model" / "model.safetensors").read_bytes() for each in (run, whole))
+        one, other = (
+            (each / "model" / "model.safetensors").read_bytes() for each in (run, whole)
+        )
         assert one == other, where
         assert losses(run) == losses(whole), where
 
@@ -119,7 +121,9 @@ def test_rejects_the_run_of_another_recipe(pretrain, tmp_path):
 
 def test_a_resumed_run_notices_changed_text(small, tmp_path):
     experiment.pretrain(read_recipe(str(small), {"train.steps": "4"}), tmp_path / "first")
-    small.write_text(small.read_text().replace("size = 400", f'start = "{tmp_path}/first/model"'))
+    small.write_text(
+        small.read_text().replace("size = 400", f'start = "{tmp_path}/first/model"')
+    )
     with pytest.raises(StoppedError):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run", stop_at(5))
     (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
@@ -143,7 +147,8 @@ def test_a_finished_run_whose_model_is_not_what_was_exported(small, tmp_path, da
         lambda: export_model(run, tmp_path / "exported"),
     ):
         with pytest.raises(
-            RunError, match=rf"{run}/model: {damage}.* remove {run}/run.json .* the last checkpoint"
+            RunError,
+            match=rf"{run}/model: {damage}.* remove {run}/run.json .* the last checkpoint",
         ):
             use()
     (run / "run.json").unlink()
@@ -170,7 +175,9 @@ def test_early_stopping_exports_the_best_weights_after_an_interruption_too(
 
     def run(into, perplexities, watch=lambda _: None):
         given = iter(perplexities)
-        monkeypatch.setattr(monitoring, "perplexities", lambda *_: {"perplexity/mean": next(given)})
+        monkeypatch.setattr(
+            monitoring, "perplexities", lambda *_: {"perplexity/mean": next(given)}
+        )
         experiment.pretrain(recipe, into, watch)
 
     run(whole, [10.0, 5.0, 6.0, 7.0])

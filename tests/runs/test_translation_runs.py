@@ -28,11 +28,12 @@ def unsupervised(small, tmp_path):
     """A recipe that learns from text alone, and is measured on translations."""
     before, _, after = small.read_text().partition("[objectives.mlm]")
     after = after.partition("[train]")[2].replace("steps = 12", "steps = 8\nalternate = false")
-    held = (
-        f'[corpora.held]\npairs = ["en-xx"]\ndev = ["{tmp_path}/pairs.en", "{tmp_path}/pairs.xx"]\n'
-    )
+    held = f'[corpora.held]\npairs = ["en-xx"]\ndev = ["{tmp_path}/pairs.en", "{tmp_path}/pairs.xx"]\n'
     text = (
-        before.partition("[corpora.pairs]")[0] + held + "[vocab]" + before.partition("[vocab]")[2]
+        before.partition("[corpora.pairs]")[0]
+        + held
+        + "[vocab]"
+        + before.partition("[vocab]")[2]
     )
     text = text.replace("heads = 2", "heads = 2\ndropout = 0.2")
     small.write_text(text + BOTH + "[train]" + after)
@@ -91,7 +92,9 @@ def test_dev_scores_are_those_of_greedy_translations(unsupervised, monkeypatch):
         text = (unsupervised.parent / "dev.en").read_text()
         (unsupervised.parent / f"same.{language}").write_text(text)
     workspace = Workspace(read_recipe(str(unsupervised), changes)).open()
-    monkeypatch.setattr(Mt, "translate", lambda *arguments: [said(line) for line in arguments[-1]])
+    monkeypatch.setattr(
+        Mt, "translate", lambda *arguments: [said(line) for line in arguments[-1]]
+    )
     translations = DevTranslations.of(workspace)
     assert translations.task.search.beam == 1
     scores = translations.scores(None)

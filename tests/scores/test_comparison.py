@@ -85,7 +85,9 @@ def test_baseline_has_the_same_axes(results):
 def test_rejects_unknown_system_and_unit(results):
     with pytest.raises(SettingsError, match=r"have no system 'c'; there are: a, b"):
         compare(results, "c")
-    with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, examples, both"):
+    with pytest.raises(
+        SettingsError, match=r"unit 'runs': expected one of seeds, examples, both"
+    ):
         compare(results, unit="runs")
     with pytest.raises(SettingsError, match=r"give outcomes=interlace\.report\.read_outcomes"):
         compare(results, "a", unit="examples")
@@ -116,7 +118,9 @@ def test_comparison_over_runs_and_examples(tmp_path):
     rows = []
     for system, seed in product("ab", range(5)):
         level = 0.5 + 0.2 * (system == "b") + 0.1 * rng.normal()
-        outcomes = {language: (rng.random(200) < level, np.ones(200)) for language in ("de", "es")}
+        outcomes = {
+            language: (rng.random(200) < level, np.ones(200)) for language in ("de", "es")
+        }
         for language, (right, _) in outcomes.items():
             rows.append(row(system, seed, language, 100 * right.mean()))
         write_outcomes(tmp_path / rows[-1].run, "pos", outcomes)

@@ -55,7 +55,9 @@ def system(share, seed):
     total = np.tile([10.0, 9.0, 8.0, 7.0], (40, 1))
     correct = rng.binomial(total.astype(int), share)
     length = np.full((40, 2), 10.0)
-    return Examples(np.zeros(40), np.ones(40), "these", np.hstack([length, correct, total]), "bleu")
+    return Examples(
+        np.zeros(40), np.ones(40), "these", np.hstack([length, correct, total]), "bleu"
+    )
 
 
 def test_bootstrap_interval_of_a_share_is_near_the_binomial_one(rng):
@@ -74,7 +76,9 @@ def test_examples_without_weight_do_not_count(rng):
     assert padded_interval.n == plain.n == 100
     assert padded_interval.half_width == pytest.approx(plain.half_width, rel=0.15)
     longer = replace(padded, weight=np.repeat([1.0, 0.0], [150, 850]))
-    assert paired_bootstrap(padded, longer, rng, draws=99).n == 150  # those that count for either
+    assert (
+        paired_bootstrap(padded, longer, rng, draws=99).n == 150
+    )  # those that count for either
     lone_group = Examples(np.array([1.0, 0.0]), np.ones(2), groups=np.zeros(2, np.int64))
     for single in (right([1]), lone_group):
         assert math.isnan(bootstrap(single, rng).low)

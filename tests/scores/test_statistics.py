@@ -90,7 +90,9 @@ SYSTEMS, CONDITIONS, ITEMS = 6, 3, 40
 def runs_of_items(rng, difficulty, seeds=5):
     """Runs of one system that are right in items at random: runs, systems and items have effects of their own."""
     own = rng.normal(size=ITEMS)
-    effects = difficulty + own + 0.5 * rng.normal(size=(seeds, 1)) + rng.normal(size=(seeds, ITEMS))
+    effects = (
+        difficulty + own + 0.5 * rng.normal(size=(seeds, 1)) + rng.normal(size=(seeds, ITEMS))
+    )
     return [Examples((row > 0).astype(float), np.ones(ITEMS)) for row in effects]
 
 
@@ -144,8 +146,13 @@ def test_spearman_matches_scipy(pairs):
 def test_spearman_within_conditions_by_hand(rng):
     """Differences between conditions do not count, and columns of ranks (-1, 0), (0, -1), (1, 1) stay together."""
     found = spearman([[1, 2, 3], [101, 102, 103]], [[1, 2, 3], [-98, -99, -97]], rng)
-    assert found.rho == pytest.approx((2 + 1) / 4)  # sums of products of centered ranks, over 2 + 2
-    assert (found.p, found.n) == (4 / 6, 3)  # as far from 0 wherever the last column is at an end
+    assert found.rho == pytest.approx(
+        (2 + 1) / 4
+    )  # sums of products of centered ranks, over 2 + 2
+    assert (found.p, found.n) == (
+        4 / 6,
+        3,
+    )  # as far from 0 wherever the last column is at an end
     points = {
         "x": {"a": (1, 1), "b": (2, 2), "c": (3, 3), "d": (9, 0)},
         "y": {"a": (1, 1), "b": (2, 2), "c": (3, 3)},

@@ -173,7 +173,9 @@ def write_material(folder: Path) -> None:
     (folder / "small.toml").write_text(RECIPE.format(root=folder))
     (folder / "small.json").write_text(json.dumps(tomllib.loads(RECIPE.format(root=folder))))
     (folder / "study.toml").write_text(STUDY)
-    start = RECIPE.format(root=folder).partition("[model]")[0].replace("[vocab]\nsize = 300\n", "")
+    start = (
+        RECIPE.format(root=folder).partition("[model]")[0].replace("[vocab]\nsize = 300\n", "")
+    )
     start += (
         f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]'
         + RECIPE.partition("[objectives.mlm]")[2]
@@ -212,7 +214,9 @@ def time_limit(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TooSlowError
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)}
+    before = {
+        number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)
+    }
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.alarm(5 * seconds)
     try:
@@ -246,7 +250,9 @@ def invoke(arguments: list[str], seconds: int = 20) -> Done:
     with logged() as lines:
         try:
             with time_limit(seconds):
-                done = CliRunner().invoke(application(arguments), arguments, standalone_mode=False)
+                done = CliRunner().invoke(
+                    application(arguments), arguments, standalone_mode=False
+                )
         except TooSlowError:
             return Done(None, f"more than {seconds} s")
     error, text = done.exception, lines.getvalue() + done.output
@@ -389,7 +395,9 @@ def corrupt_file(path: Path, rng: random.Random) -> str:
     what = rng.random()
     if path.suffix in {".json", ".jsonl"} and what < 0.75:
         first, _, rest = (
-            data.decode().partition("\n") if path.suffix == ".jsonl" else (data.decode(), "", "")
+            data.decode().partition("\n")
+            if path.suffix == ".jsonl"
+            else (data.decode(), "", "")
         )
         path.write_text("\n".join([corrupt_value(first, rng), rest]), encoding="utf-8")
         return "value"
@@ -450,16 +458,16 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
         name = rng.choice(files)
         if command.name != "check" and rng.random() < 0.1 and "run/run.json" in files:
             (given / "run" / "run.json").unlink()  # an unfinished run
-        what = (
-            f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
-        )
+        what = f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
         if rng.random() < 0.05:
             rename_input(arguments, given / name, rng.choice(NAMES))
     else:
         what = "nothing"
     before = digests(given)
     case = Case(arguments, what, invoke(arguments))
-    writes_input = "-o" in arguments and arguments[arguments.index("-o") + 1].startswith(str(given))
+    writes_input = "-o" in arguments and arguments[arguments.index("-o") + 1].startswith(
+        str(given)
+    )
     writes_input |= arguments == ["evaluate", f"{given}/run"]
     case.faults = faults_of(case, folder, {} if writes_input else before)
     return case

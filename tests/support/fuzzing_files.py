@@ -68,7 +68,9 @@ def xml(rng: random.Random) -> bytes:
             "cat", rng.choice(["&a;", "&b;", "&#0;", "&#x1b;", "&x;", "&"])
         )
     declared = (
-        f'<?xml version="1.0" encoding="{rng.choice(ENCODINGS)}"?>' if rng.random() < 0.7 else ""
+        f'<?xml version="1.0" encoding="{rng.choice(ENCODINGS)}"?>'
+        if rng.random() < 0.7
+        else ""
     )
     data = (declared + body).encode(rng.choice(["utf-8", "utf-16", "utf-16-le", "utf-16-be"]))
     return rng.choice(BYTES)(data, rng) if rng.random() < 0.2 else data
@@ -159,8 +161,13 @@ def draw_file(rng: random.Random, material: Path, folder: Path) -> Case:
     case = Case(arguments, kind, invoke(arguments, SECONDS))
     if changing is not None:
         changing.join()
-    may_change = kind in {"changing", "special output"}  # a link that an option names is followed
-    case.faults = faults_of(case, folder, {} if may_change else before, ("in", "out", "outside"))
+    may_change = kind in {
+        "changing",
+        "special output",
+    }  # a link that an option names is followed
+    case.faults = faults_of(
+        case, folder, {} if may_change else before, ("in", "out", "outside")
+    )
     if kind != "special output" and digests(outside) != kept:
         case.faults.append("changed a file outside of the output")
     if resident_bytes() - memory > MEMORY:

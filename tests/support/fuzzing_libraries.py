@@ -49,7 +49,11 @@ STATUSES = (
     "abc",
     "-1 X",
 )
-MODEL: dict[str, Any] = {"id": "me/x", "sha": "a" * 40, "siblings": [{"rfilename": "config.json"}]}
+MODEL: dict[str, Any] = {
+    "id": "me/x",
+    "sha": "a" * 40,
+    "siblings": [{"rfilename": "config.json"}],
+}
 
 
 def outcome(work: Callable[[], object]) -> str:
@@ -101,7 +105,17 @@ def answer_case(rng: random.Random) -> str:
     """Return the bytes, in Latin-1, with which a hub answers every request."""
     model = MODEL | {rng.choice(["id", "sha", "siblings", "private", "tags"]): rng.choice(ODD)}
     body = rng.choice(
-        ["", "{", "[]", "null", "<html>", ESCAPES, json.dumps(model), json.dumps(MODEL), "[" * 5000]
+        [
+            "",
+            "{",
+            "[]",
+            "null",
+            "<html>",
+            ESCAPES,
+            json.dumps(model),
+            json.dumps(MODEL),
+            "[" * 5000,
+        ]
     )
     lines = [f"HTTP/1.1 {rng.choice(STATUSES)}"]
     places = (

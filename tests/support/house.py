@@ -249,7 +249,9 @@ def duplicate_classes(package: list[Module]) -> Iterator[str]:
         for node in module.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(module.at(node))
-    yield from (f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1)
+    yield from (
+        f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1
+    )
 
 
 def pickles(package: list[Module]) -> Iterator[str]:
@@ -267,7 +269,9 @@ def remote_code(files: Iterable[Path]) -> Iterator[str]:
     """
     for path in files:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))))
-        safe = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_safe(node)}
+        safe = {
+            id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_safe(node)
+        }
         for node in nodes:
             if not isinstance(node, ast.Attribute) or id(node) in safe:
                 continue

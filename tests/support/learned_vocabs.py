@@ -35,7 +35,9 @@ def learned_vocab(lines: Mapping[str, Iterable[str]], size: int, kind: str) -> V
 
 
 def _options(size: int) -> dict[str, Any]:
-    special = [AddedToken(name, special=True, lstrip=name == "<mask>") for name in ROLES.values()]
+    special = [
+        AddedToken(name, special=True, lstrip=name == "<mask>") for name in ROLES.values()
+    ]
     return {"vocab_size": size, "special_tokens": special, "show_progress": False}
 
 

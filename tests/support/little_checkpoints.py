@@ -85,7 +85,12 @@ def _finish(tokenizer: Tokenizer, names: dict[str, str], between: str = "", **mo
 
 
 def wordpiece(lines: Iterable[str] = TRAINED_ON, size: int | None = None) -> Any:
-    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    names = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+    }
     names["mask_token"] = "[MASK]"
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
@@ -124,10 +129,17 @@ def byte_bpe() -> Any:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=290, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=290, initial_alphabet=alphabet, show_progress=False
+    )
     tokenizer.train_from_iterator(TRAINED_ON, trainer)
     tokenizer.decoder = decoders.ByteLevel()
-    names = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"}
+    names = {
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "pad_token": "[PAD]",
+    }
     names["mask_token"] = "[MASK]"
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in names.values()])
     return _finish(tokenizer, names, model_input_names=["input_ids", "attention_mask"])
@@ -161,7 +173,9 @@ def _common(tokenizer: Any) -> dict[str, Any]:
 
 def mbert(tokenizer: Any) -> Any:
     """With a pooler and a next-sentence head, as Google's checkpoints have."""
-    config = transformers.BertConfig(max_position_embeddings=LONGEST, **_common(tokenizer), **SIZE)
+    config = transformers.BertConfig(
+        max_position_embeddings=LONGEST, **_common(tokenizer), **SIZE
+    )
     return transformers.BertForPreTraining(config)
 
 

@@ -42,7 +42,9 @@ class Little:
 
     def step(self, tokens: torch.Tensor) -> torch.Tensor:
         self.walked.append(len(tokens))
-        self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
+        self.said = [
+            (*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)
+        ]
         rows = zip(self.seeds, self.said, strict=True)
         return torch.tensor(
             [scores_of(seed, said[1:], self.size, self.steps) for seed, said in rows]
@@ -57,7 +59,9 @@ class Little:
 def logprobs_of(seed: int, said: tuple[int, ...], size: int, steps: int = 0) -> np.ndarray:
     """Log-probabilities of the next subword."""
     return (
-        torch.tensor(scores_of(seed, said, size, steps), dtype=torch.float64).log_softmax(0).numpy()
+        torch.tensor(scores_of(seed, said, size, steps), dtype=torch.float64)
+        .log_softmax(0)
+        .numpy()
     )
 
 

@@ -67,7 +67,10 @@ def check_alignments(aligned: Alignments, pairs: WordPairs) -> None:
     assert len(aligned) == len(links) == len(pairs)
     assert (links.offsets[0], links.offsets[-1]) == (0, len(links.values))
     assert (links.values.dtype, confidence.dtype) == (np.dtype(np.int32), np.dtype(np.float32))
-    assert (links.values.shape, confidence.shape) == ((len(links.values), 2), (len(links.values),))
+    assert (links.values.shape, confidence.shape) == (
+        (len(links.values), 2),
+        (len(links.values),),
+    )
     assert (confidence > 0).all()
     assert (confidence <= 1).all()
     assert (links.values >= 0).all()

@@ -59,5 +59,7 @@ def model(
         "dropout": 0.0,
         "attention_dropout": 0.0,
     }
-    encoder = from_shape(Shape(family=family, **{**small, **shape}), VOCAB, tuple(languages), seed)
+    encoder = from_shape(
+        Shape(family=family, **{**small, **shape}), VOCAB, tuple(languages), seed
+    )
     return join(encoder, fresh_decoder(encoder.model.config, seed))

@@ -30,7 +30,9 @@ LONGEST = 64
 
 def little_vocab(size: int = 120) -> Vocab:
     """Subwords of `LINES`, with targets for English and German."""
-    return Vocab.learn({"en": LINES * 4}, size=size, kind="bpe").with_target_languages(["en", "de"])
+    return Vocab.learn({"en": LINES * 4}, size=size, kind="bpe").with_target_languages(
+        ["en", "de"]
+    )
 
 
 def little_model(

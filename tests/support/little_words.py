@@ -31,7 +31,10 @@ class LittleWords:
     """
 
     def __init__(
-        self, words: str, specials: Sequence[str] = SPECIALS, spelled: dict[str, str] | None = None
+        self,
+        words: str,
+        specials: Sequence[str] = SPECIALS,
+        spelled: dict[str, str] | None = None,
     ) -> None:
         self.words = [*specials, *words.split()]
         self.ids = {word: number for number, word in enumerate(self.words)}

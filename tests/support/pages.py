@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
-_PYTHON = re.compile(r"(^```python\n(.*?)^```\n\n```text\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
+_PYTHON = re.compile(
+    r"(^```python\n(.*?)^```\n\n```text\n).*?(?=^```)", re.DOTALL | re.MULTILINE
+)
 _FIGURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.svg)\)")
 
 
@@ -39,7 +41,8 @@ def with_real_output(page: str, folder: Path, python: str = sys.executable) -> s
         parts.append(page[end : block.start()])
         if block.re is CONSOLE:
             parts += [
-                f"$ {command}\n{_run(command, folder, python)}" for command in commands(block[0])
+                f"$ {command}\n{_run(command, folder, python)}"
+                for command in commands(block[0])
             ]
         else:
             parts.append(block[1] + _shell([python, "-c", block[2]], folder, python))
@@ -72,7 +75,8 @@ def _toy(command: str, folder: Path) -> str:
     into = folder / asked.o
     into.mkdir()
     writer = CorpusWriter(
-        ToyCorpus(languages=asked.languages.split(","), **ToyCorpus.sizes(int(asked.pairs))), into
+        ToyCorpus(languages=asked.languages.split(","), **ToyCorpus.sizes(int(asked.pairs))),
+        into,
     )
     for code in writer.toy.languages:
         if code != "en":

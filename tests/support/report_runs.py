@@ -87,7 +87,9 @@ def _samples(tlm: bool) -> list[dict[str, Any]]:
     return samples
 
 
-def write_run(folder: Path, name: str, *, gain: float, seed: int = 1, tlm: bool = False) -> Path:
+def write_run(
+    folder: Path, name: str, *, gain: float, seed: int = 1, tlm: bool = False
+) -> Path:
     """A finished run; `gain` from 0 to 1 says how far its scores stand above plain masked language modelling."""
     rng = np.random.default_rng([7, round(gain * 100), seed, 0])
     folder.mkdir(parents=True)

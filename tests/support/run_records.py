@@ -30,8 +30,16 @@ ABOUT = {
 }  # fmt: skip
 METRICS = [
     {"kind": "step", "step": 1},
-    {"kind": "evaluation", "step": 10, "scores": {"perplexity/en": 9.0, "perplexity/mean": 9.0}},
-    {"kind": "evaluation", "step": 20, "scores": {"perplexity/en": 12.5, "perplexity/mean": 12.5}},
+    {
+        "kind": "evaluation",
+        "step": 10,
+        "scores": {"perplexity/en": 9.0, "perplexity/mean": 9.0},
+    },
+    {
+        "kind": "evaluation",
+        "step": 20,
+        "scores": {"perplexity/en": 12.5, "perplexity/mean": 12.5},
+    },
 ]
 
 
@@ -43,7 +51,9 @@ def run_of(
 ) -> Path:
     """Write the records of a run as they lie in its folder; `export__license="mit"` changes a key of the recipe."""
     (folder / "model").mkdir(parents=True)
-    recipe = read_recipe(name, {key.replace("__", "."): value for key, value in changes.items()})
+    recipe = read_recipe(
+        name, {key.replace("__", "."): value for key, value in changes.items()}
+    )
     (folder / "recipe.json").write_text(json.dumps(recipe.dump()))
     (folder / "run.json").write_text(json.dumps(ABOUT))
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in METRICS))

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from interlace.scores.examples import Examples
 
 
-def row(system: str, pretraining: int | None, language: str, score: float, /, **more: Any) -> Score:
+def row(
+    system: str, pretraining: int | None, language: str, score: float, /, **more: Any
+) -> Score:
     """The main score of a run of a system in a language, with one fine-tuning."""
     fixed = {
         "study": "s", "cell": f"{system},seed={pretraining}", "system": system, "label": system.upper(),
@@ -57,7 +59,10 @@ def with_dictionary(rows: Iterable[Score], shares: dict[str, float]) -> ScoreTab
 def write_outcomes(run: Path, task: str, languages: dict[str, tuple[Any, Any]]) -> None:
     """Outcomes of examples: (score, weight) by language."""
     for language, (score, weight) in languages.items():
-        columns = {"score": np.asarray(score, np.float32), "weight": np.asarray(weight, np.float32)}
+        columns = {
+            "score": np.asarray(score, np.float32),
+            "weight": np.asarray(weight, np.float32),
+        }
         path = outcomes_file(run, task, 0, language)
         path.parent.mkdir(parents=True, exist_ok=True)
         save_file(columns, path)

@@ -20,7 +20,11 @@ VOCAB = {"vocab.size": "1800"}  # enough for some words of a dictionary to be wh
 SHORT = under("train", steps="2", tokens_per_update="512", threads="1", evaluate_tokens="512")
 
 # A corpus with test sets of every task, as small as they can be scored, and a model of two steps.
-EVERY_TEST_SET = {"toy.languages": '["en", "de", "hi"]', "toy.sentences": "120", "toy.pairs": "80"}
+EVERY_TEST_SET = {
+    "toy.languages": '["en", "de", "hi"]',
+    "toy.sentences": "120",
+    "toy.pairs": "80",
+}
 EVERY_TEST_SET |= under("toy", labelled="16", nli="16", dev="16", test="16", questions="12")
 TINY_RUN = EVERY_TEST_SET | {
     "corpora.text.languages": '["en", "de", "hi"]',
@@ -29,4 +33,6 @@ TINY_RUN = EVERY_TEST_SET | {
     "train.diagnostics.every": "0",
 }
 TINY_RUN |= under("model.shape", layers="1", width="16", heads="2")
-TINY_RUN |= under("train", steps="2", tokens_per_update="256", evaluate_tokens="256", threads="1")
+TINY_RUN |= under(
+    "train", steps="2", tokens_per_update="256", evaluate_tokens="256", threads="1"
+)

@@ -23,7 +23,9 @@ class Waiting(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.found: list[str] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         at = args[1] if str(func).startswith("aten.index.") else []
         masks = any(each is not None and each.dtype == torch.bool for each in at)
         if str(func).startswith(self.READS) or masks:

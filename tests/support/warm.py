@@ -67,7 +67,9 @@ def warm_python() -> Iterator[str]:
         prefix="warm"
     ) as folder:  # short: the name of a socket has at most 107 bytes
         program, address = Path(folder, "python"), str(Path(folder, "socket"))
-        program.write_text(CLIENT.format(python=sys.executable, address=address), encoding="utf-8")
+        program.write_text(
+            CLIENT.format(python=sys.executable, address=address), encoding="utf-8"
+        )
         command = Path(folder, "interlace")  # for scripts that look along PATH
         command.write_text(f'#!/bin/sh\nexec {program} -m interlace "$@"\n', encoding="utf-8")
         for path in (program, command):

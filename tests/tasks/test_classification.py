@@ -76,7 +76,9 @@ def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
     learner, backbone = Tagger(classes=17, max_length=8), model()
     examples = labelled([list(range(9)), [0, 1]], [[3] * 9, [3, 3]])
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    predictions = predict_all(learner, backbone, learner.modules(backbone), examples, prepared, 64)
+    predictions = predict_all(
+        learner, backbone, learner.modules(backbone), examples, prepared, 64
+    )
     assert (predictions[0] == -1).tolist() == [False] * 6 + [True] * 3
     assert (predictions[1] >= 0).all()
 
@@ -101,14 +103,21 @@ def shared_pairs(labels):
 def test_outcomes_of_entities_and_pairs_by_hand():
     gold = Ragged.of([[1, 2, 0, 1], [0, 0], [1]])
     found = Ragged.of([[1, 2, 0, 0], [1, 0], [1]])
-    outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(tagged(gold), found).outcomes
+    outcomes = (
+        TASKS.build({"name": "ner", "types": ["PER"]}).score(tagged(gold), found).outcomes
+    )
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == (
         [2, 0, 2],
         [3, 1, 2],
     )  # 2 TP, and 2 TP + FP + FN
-    scores = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0]))
+    scores = TASKS.build("xnli").score(
+        shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0])
+    )
     outcomes = scores.outcomes
-    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 1, 0, 0], [1, 1, 1, 1, 0])
+    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == (
+        [1, 0, 1, 0, 0],
+        [1, 1, 1, 1, 0],
+    )
     assert 100 * scores.outcomes.total == scores["accuracy"] == 50
     assert outcomes.groups.tolist() == [0, 0, 1, 2, 3]
 

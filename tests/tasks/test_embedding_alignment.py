@@ -55,7 +55,9 @@ def test_candidates_are_subwords_of_the_target_text(dictionary, vocab, model, te
     backbone, root = aligned(vocab, model(), PAIRS), dictionary(*PAIRS)
     near_the_first(vocab, backbone, "x")
     write_lines(root / "text/train.de.txt", [text])
-    write_lines(root / "bank.de.conllu", [f"1\t{text.split()[-1]}\t_\tX\tX\t_\t0\troot\t_\t_", ""])
+    write_lines(
+        root / "bank.de.conllu", [f"1\t{text.split()[-1]}\t_\tX\tX\t_\t0\troot\t_\t_", ""]
+    )
     assert measured(root, vocab, backbone)["p@1"] == 100
     assert measured(root, vocab, backbone, candidates="text").metrics == {
         "p@1": expected,
@@ -81,7 +83,9 @@ def test_identically_spelled_words_are_left_out_and_the_own_row_of_a_word_is_no_
 
 
 def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
-    with pytest.raises(DataError, match=r"none of the 1 entries .* a word has several subwords"):
+    with pytest.raises(
+        DataError, match=r"none of the 1 entries .* a word has several subwords"
+    ):
         measured(dictionary(("quixotic", "zebra")), vocab, model())
 
 

@@ -60,7 +60,9 @@ def test_placeholders(tmp_path, pattern, side, name):
 
 
 def test_missing_files_are_named(root):
-    with pytest.raises(DataError, match=r"pos: no test data in 'fr': there is no file .*/test.fr"):
+    with pytest.raises(
+        DataError, match=r"pos: no test data in 'fr': there is no file .*/test.fr"
+    ):
         find_file("pos/{split}.{language}.txt", query(root, "fr"))
     with pytest.raises(DataError, match=r"'files' names none, only those of test.zh, train.en"):
         find_file({"test.zh": "ud/zh.conllu", "train.en": "a"}, query(root, "fr"))
@@ -127,7 +129,14 @@ def test_rejects_one_file_for_all_splits_of_a_fine_tuned_task(files):
     assert TASKS.build({"name": "retrieval", "files": files}).files == files
 
 
-ROWS = ["a b\tc d\t1", "e f\tg h\t0", "A  B\ti j\t0", "k l\tm n\t1", "o p\te f\t1", "q r\ts t\t0"]
+ROWS = [
+    "a b\tc d\t1",
+    "e f\tg h\t0",
+    "A  B\ti j\t0",
+    "k l\tm n\t1",
+    "o p\te f\t1",
+    "q r\ts t\t0",
+]
 FILES = {
     "train": "rows.{language}[:3]",
     "dev": "rows.{language}[3:5]",
@@ -142,7 +151,8 @@ def vocab():
 
 def counts(task, root, vocab):
     return {
-        split: len(task.examples(split, "en", vocab, root)) for split in ("train", "dev", "test")
+        split: len(task.examples(split, "en", vocab, root))
+        for split in ("train", "dev", "test")
     }
 
 
@@ -153,7 +163,11 @@ def pawsx(*, decontaminate=True):
 def test_removes_training_rows_that_share_a_sentence(tmp_path, vocab, caplog):
     caplog.set_level(logging.INFO)
     write(tmp_path, "rows.en", *ROWS)  # the second row shares "e f" with a development row
-    assert counts(pawsx(decontaminate=False), tmp_path, vocab) == {"train": 3, "dev": 2, "test": 1}
+    assert counts(pawsx(decontaminate=False), tmp_path, vocab) == {
+        "train": 3,
+        "dev": 2,
+        "test": 1,
+    }
     assert counts(pawsx(), tmp_path, vocab) == {"train": 2, "dev": 2, "test": 1}
     assert "1 train rows with a held-out text left out" in caplog.text
     write(tmp_path, "rows.en", *ROWS[:5], "K L\ta  b\t0")

@@ -62,8 +62,14 @@ def test_stops_reading_after_the_selected_rows(tmp_path, vocab, monkeypatch):
 
 
 PAWS = {"sentence1": TEXT, "sentence2": TEXT, "label": ClassLabel(names=["0", "1"])}
-NER = {"tokens": Sequence(TEXT), "ner_tags": Sequence(ClassLabel(names=["O", "B-PER", "I-PER"]))}
-UPOS = {"tokens": Sequence(TEXT), "pos_tags": Sequence(ClassLabel(names=["NOUN", "VERB", "DET"]))}
+NER = {
+    "tokens": Sequence(TEXT),
+    "ner_tags": Sequence(ClassLabel(names=["O", "B-PER", "I-PER"])),
+}
+UPOS = {
+    "tokens": Sequence(TEXT),
+    "pos_tags": Sequence(ClassLabel(names=["NOUN", "VERB", "DET"])),
+}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,9 @@ def task():
 
 def predicted(*spans):
     """One answer a question; None for no answer."""
-    return np.array([(-1, -1, -np.inf) if span is None else (*span, 1.0) for span in spans], SPAN)
+    return np.array(
+        [(-1, -1, -np.inf) if span is None else (*span, 1.0) for span in spans], SPAN
+    )
 
 
 def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_exported(
@@ -90,7 +92,9 @@ def test_answers_in_decomposed_text_keep_their_last_mark(language, kind, task, t
     asked = [question("who", answer, key=str(number)) for number, answer in enumerate(answers)]
     write(tmp_path / f"qa/test.{language}.json", [(passage, asked)])
     questions = task.examples("test", language, vocab, tmp_path)
-    assert best_texts(questions, task.head().gold(questions)) == [answer for answer, _ in answers]
+    assert best_texts(questions, task.head().gold(questions)) == [
+        answer for answer, _ in answers
+    ]
 
 
 def test_only_training_leaves_out_questions_without_a_place_of_the_answer(
@@ -125,7 +129,8 @@ def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
         {"name": "mlqa", "files": {"test": "dev-context-{context}-question-{question}.json"}}
     )
     write(
-        tmp_path / "dev-context-de-question-en.json", [(GERMAN, [question("who", ("der arzt", 0))])]
+        tmp_path / "dev-context-de-question-en.json",
+        [(GERMAN, [question("who", ("der arzt", 0))])],
     )
 
     mixed = task.examples("test", "de-en", vocab, tmp_path)
@@ -221,7 +226,9 @@ def batch_of(learner, prepared, questions):
 def test_a_sequence_is_the_question_and_the_passage(vocab, model):
     learner = SpanExtractor()
     prepared = learner.prepare(Resources(vocab, model().traits))
-    batch = batch_of(learner, prepared, asked(vocab, [("the doctor", "reads letters", (6, 13))]))
+    batch = batch_of(
+        learner, prepared, asked(vocab, [("the doctor", "reads letters", (6, 13))])
+    )
     question, passage = (
         vocab.encode([line]).ids[0].tolist() for line in ("the doctor", "reads letters")
     )
@@ -240,7 +247,9 @@ def scores_by_hand(case, rows):
     learner, backbone, heads, _, prepared = case
     found = []
     for number in range(len(rows)):
-        batch = learner.batch(rows.take([number]), prepared, 0, np.random.default_rng(0)).to(CPU)
+        batch = learner.batch(rows.take([number]), prepared, 0, np.random.default_rng(0)).to(
+            CPU
+        )
         with torch.no_grad():
             states = backbone.encode(batch.inputs)[0]
             scores = heads["linear"](states).double().numpy()

@@ -101,7 +101,10 @@ def task(**settings):
 def test_one_pair_of_files_is_read_in_both_directions(root, vocab):
     for target, sides in {"de": (ENGLISH, GERMAN), "de-en": (GERMAN, ENGLISH)}.items():
         found = task().examples("test", target, vocab, root)
-        assert (found.sources, found.references) == sides  # without the line without translation
+        assert (
+            found.sources,
+            found.references,
+        ) == sides  # without the line without translation
     (pairs,) = task().texts("test", "de-en", root)
     assert (pairs.source.language, pairs.target.language) == ("de", "en")
 
@@ -128,7 +131,9 @@ def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, s
 
 def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
     """It is what the task `mt` finds beside BLEU; here "letters" gets lost on the way there."""
-    says(lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target))
+    says(
+        lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target)
+    )
     write(tmp_path, "test.en", *ENGLISH, " ")
     write(tmp_path, "test.de", *GERMAN, " ")
     beside = task(files="test.{language}", round_trip=True)
@@ -142,7 +147,9 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
         assert scores[name] == pytest.approx(expected[name])
     assert 5 < scores["round-trip bleu"] < 90
     assert scores["round-trip bleu"] == pytest.approx(scores.outcomes.total)
-    with pytest.raises(SettingsError, match=r"^round_trip: translation needs an encoder-decoder"):
+    with pytest.raises(
+        SettingsError, match=r"^round_trip: translation needs an encoder-decoder"
+    ):
         alone.measure(model.encoder, vocab, lines)
 
 
@@ -196,7 +203,9 @@ def test_bleu_equals_sacrebleu_and_sums_over_sentences(pairs, lower_case):
     outputs, references = map(list, zip(*pairs, strict=True))
     theirs = BLEU(lowercase=lower_case)
     found = bleu(outputs, references, "de", lower_case=lower_case)
-    assert found.value == pytest.approx(theirs.corpus_score(outputs, [references]).score, abs=1e-9)
+    assert found.value == pytest.approx(
+        theirs.corpus_score(outputs, [references]).score, abs=1e-9
+    )
     assert found.signature == str(theirs.get_signature())
     half = bleu(outputs[:1], references[:1], "de", lower_case=lower_case)
     assert half.value == pytest.approx(float(bleu_of(found.sentences[:1].sum(axis=0))))

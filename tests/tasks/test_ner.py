@@ -20,7 +20,9 @@ def test_an_unknown_type_names_both_solutions(tmp_path, vocab):
     with pytest.raises(DataError) as caught:
         Ner().examples("test", "en", vocab, tmp_path)
     message = str(caught.value)
-    assert "test.en.tsv: sentence 'the doctor', word 'doctor': an entity of type 'DATE'" in message
+    assert (
+        "test.en.tsv: sentence 'the doctor', word 'doctor': an entity of type 'DATE'" in message
+    )
     assert "set types = ['PER', 'ORG', 'LOC', 'DATE'], or other_types = 'outside'" in message
     write(tmp_path, FILE, ("the", "O"))
     with pytest.raises(DataError, match="no word is part of an entity"):
@@ -67,8 +69,12 @@ def test_scores_equal_seqeval(seqeval, data):
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     gold = [rng.choice(TAGS, length).tolist() for length in shape]
-    found = [[tag if rng.random() < 0.7 else str(rng.choice(TAGS)) for tag in row] for row in gold]
-    sides = (Ragged.of([[NUMBERS[tag] for tag in row] for row in side]) for side in (found, gold))
+    found = [
+        [tag if rng.random() < 0.7 else str(rng.choice(TAGS)) for tag in row] for row in gold
+    ]
+    sides = (
+        Ragged.of([[NUMBERS[tag] for tag in row] for row in side]) for side in (found, gold)
+    )
     predictions, tags = sides
     ours = Ner().score(tagged(tags), predictions)
     for name in ("precision", "recall", "f1"):

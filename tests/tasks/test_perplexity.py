@@ -31,7 +31,9 @@ def surprise(backbone, ids, at, label):
     """Nats of one subword at one place of one row."""
     with torch.inference_mode():
         states = backbone.encode({"input_ids": torch.tensor([ids])}, causal=True)[0, at]
-        return -torch.log_softmax(backbone.logits(states[None]).double(), dim=-1)[0, label].item()
+        return -torch.log_softmax(backbone.logits(states[None]).double(), dim=-1)[
+            0, label
+        ].item()
 
 
 @pytest.fixture
@@ -68,7 +70,9 @@ def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length)
     characters = sum(map(len, LINES)) + len(LINES)
     assert scores["perplexity per subword"] == pytest.approx(math.exp(total / count), rel=1e-4)
     assert scores["perplexity per word"] == pytest.approx(math.exp(total / words), rel=1e-4)
-    assert scores["bits per character"] == pytest.approx(total / characters / math.log(2), rel=1e-4)
+    assert scores["bits per character"] == pytest.approx(
+        total / characters / math.log(2), rel=1e-4
+    )
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +95,9 @@ def test_unknown_subwords_are_neither_predicted_nor_counted(small):
 def test_lines_without_text_are_counted(tmp_path, vocab, caplog):
     (tmp_path / "a.en").write_text("the doctor\n\n \nreads\n")
     with caplog.at_level(logging.INFO, "interlace"):
-        assert len(Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)) == 2
+        assert (
+            len(Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)) == 2
+        )
     assert "2 lines without text left out" in caplog.text
     (tmp_path / "a.en").write_text("\n")
     with pytest.raises(DataError, match="no line holds text"):

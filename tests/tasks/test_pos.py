@@ -32,7 +32,9 @@ def test_words_without_a_tag_are_counted_and_not_scored(tmp_path, vocab, caplog)
     with pytest.raises(DataError, match="no word has a tag"):
         Pos().examples("test", "en", vocab, tmp_path)
     write(tmp_path, word(1, "the", "DET"), word(2, "doctor", "NOUNN"))
-    message = r"test\.en\.conllu: .*word 'doctor': 'NOUNN' is no universal tag; did you mean 'NOUN'"
+    message = (
+        r"test\.en\.conllu: .*word 'doctor': 'NOUNN' is no universal tag; did you mean 'NOUN'"
+    )
     with pytest.raises(DataError, match=message):
         Pos().examples("test", "en", vocab, tmp_path)
 
@@ -48,7 +50,8 @@ def test_unread_words_are_wrong():
 def f1_of(gold, found):
     numbers = {tag: number for number, tag in enumerate(TAGS)}
     tags, predictions = (
-        Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side]) for side in (gold, found)
+        Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side])
+        for side in (gold, found)
     )
     return Pos().score(tagged(tags), predictions)["f1"]
 
@@ -65,4 +68,6 @@ def test_f1_equals_seqeval(shape, seed):
         [tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row]
         for row in gold
     ]
-    assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
+    assert f1_of(gold, found) == pytest.approx(
+        100 * seqeval.f1_score(gold, found, zero_division=0)
+    )

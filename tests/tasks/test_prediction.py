@@ -33,7 +33,13 @@ def case(vocab, model):
     heads = learner.modules(backbone)
     with torch.no_grad():
         heads["linear"].weight.mul_(50)  # far from any tie
-    return learner, examples, backbone, heads, learner.prepare(Resources(vocab, backbone.traits))
+    return (
+        learner,
+        examples,
+        backbone,
+        heads,
+        learner.prepare(Resources(vocab, backbone.traits)),
+    )
 
 
 def predictions(case, tokens):

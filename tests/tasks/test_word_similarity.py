@@ -35,8 +35,14 @@ def test_correlations_by_hand():
     found = correlations(np.array([0.0, 1.0, 10.0]), np.array([1.0, 2.0, 3.0]))
     assert found["spearman"] == 100
     assert found["pearson"] == pytest.approx(100 * 10 / np.sqrt(182 / 3 * 2))
-    assert found["harmonic"] == pytest.approx(2 * 100 * found["pearson"] / (100 + found["pearson"]))
-    assert correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0, "pearson": 0, "harmonic": 0}
+    assert found["harmonic"] == pytest.approx(
+        2 * 100 * found["pearson"] / (100 + found["pearson"])
+    )
+    assert correlations(np.ones(3), np.arange(3.0)) == {
+        "spearman": 0,
+        "pearson": 0,
+        "harmonic": 0,
+    }
 
 
 def test_ranks_by_cosine_within_and_across_languages(tmp_path):

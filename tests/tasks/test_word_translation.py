@@ -28,7 +28,9 @@ def at(language, **degrees):
     angles = np.radians(list(degrees.values()))
     length = 2 if language == "de" else 1
     return WordVectors(
-        language, list(degrees), length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f")
+        language,
+        list(degrees),
+        length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"),
     )
 
 
@@ -83,7 +85,10 @@ def test_candidates_come_from_dictionary_or_vocabulary(root, monkeypatch):
     folder = root(("cat", "Katze"), ("dog", "Hund"))
     for candidates, hits, size in [("dictionary", 100, 2), ("vocabulary", 0, 4)]:
         found = scored(folder, vectors, candidates=candidates)
-        assert (found["p@1 cosine"], found.details) == (hits, {"candidates": {candidates: size}})
+        assert (found["p@1 cosine"], found.details) == (
+            hits,
+            {"candidates": {candidates: size}},
+        )
     monkeypatch.setattr("interlace.tasks.word_translation.MAX_WORDS", 3)
     found = scored(folder, vectors)
     assert (found["p@1 cosine"], found.details) == (50, {"candidates": {"vocabulary": 3}})
@@ -92,7 +97,10 @@ def test_candidates_come_from_dictionary_or_vocabulary(root, monkeypatch):
 def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
     """gift, one row for both languages, finds Geschenk; rat is the translation of itself; hat has two vectors."""
     german = at("en", Geschenk=9, gift=0, rat=90, hat=201, Hut=205)
-    vectors = (at("en", gift=0, rat=90, hat=200), WordVectors("de", german.words, german.vectors))
+    vectors = (
+        at("en", gift=0, rat=90, hat=200),
+        WordVectors("de", german.words, german.vectors),
+    )
     folder = root(("gift", "Geschenk"), ("rat", "rat"), ("hat", "Hut"))
     found = scored(folder, vectors)
     assert found["p@1 cosine"] == pytest.approx(200 / 3)

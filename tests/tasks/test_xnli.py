@@ -23,13 +23,19 @@ def test_rejects_a_reader_of_another_kind(tmp_path, vocab):
 
 
 def test_reads_several_files_and_rows(tmp_path, vocab):
-    write(tmp_path, *(("en", "neutral", word, "reads") for word in ("the", "doctor", "letters")))
+    write(
+        tmp_path, *(("en", "neutral", word, "reads") for word in ("the", "doctor", "letters"))
+    )
     usual = ("sentence_A", "sentence_B", "entailment_judgment")
     write(tmp_path, ("letters", "reads", "ENTAILMENT"), header=usual, name="sick.txt")
     files = {"train.en": ["sick.txt[:1]", "nli/test.en.tsv[:2]"], "test.en": "sick.txt[1:]"}
     task = Xnli(files=files)
     train = task.examples("train", "en", vocab, tmp_path)
-    assert [vocab.decode(row) for row in train.examples.source.ids] == ["letters", "the", "doctor"]
+    assert [vocab.decode(row) for row in train.examples.source.ids] == [
+        "letters",
+        "the",
+        "doctor",
+    ]
     assert [LABELS[label] for label in train.labels] == ["entailment", "neutral", "neutral"]
     with pytest.raises(DataError, match=r"sick\.txt has no rows"):
         task.examples("test", "en", vocab, tmp_path)

@@ -155,7 +155,9 @@ def test_what_follows_a_whole_stream_is_never_dropped(tmp_path, suffix, spoil):
 @pytest.mark.parametrize("end", ["", "\nthe end\n"])
 def test_a_line_of_a_small_archive_that_would_fill_the_memory_is_named(tmp_path, suffix, end):
     path = tmp_path / f"a{suffix}"
-    write_lines(path, ["one", "a" * (MAX_LINE - 10), "a" * (4 * MAX_LINE) + end.replace("\n", " ")])
+    write_lines(
+        path, ["one", "a" * (MAX_LINE - 10), "a" * (4 * MAX_LINE) + end.replace("\n", " ")]
+    )
     with pytest.raises(DataError, match=rf"a{suffix}, line 3: a line of more than 8 MB"):
         list(read_lines(path))
 
@@ -204,7 +206,9 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     folder.mkdir()
     own.touch()
     for path, kind in ((pipe, "a pipe or a device"), (folder, "a folder")):
-        with pytest.raises(DataError, match=f"{path.name}: {kind} where a file is to be written"):
+        with pytest.raises(
+            DataError, match=f"{path.name}: {kind} where a file is to be written"
+        ):
             write_lines(path, ["line"])
     for writing in (atomic, atomic_folder):
         with pytest.raises(DataError, match=r"own/b/c: cannot be written: .*Not a directory"):

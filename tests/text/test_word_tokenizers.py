@@ -143,7 +143,8 @@ def test_each_language_has_its_own(language, name, package):
 
 def test_only_the_requested_languages_need_their_package(monkeypatch):
     monkeypatch.setattr(
-        "interlace.text.word_tokenizers.find_spec", lambda name: None if name == "jieba" else True
+        "interlace.text.word_tokenizers.find_spec",
+        lambda name: None if name == "jieba" else True,
     )
     assert WORD_TOKENIZERS.build("by_language").of("fr")
     with pytest.raises(MissingDependencyError, match="pip install jieba"):

@@ -56,7 +56,9 @@ def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin, tmp_path
 
 def test_the_command_takes_plugins_and_sizes(plugin, tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr("interlace.toy.corpus.write_toy", lambda toy, _into: written.append(toy))
+    monkeypatch.setattr(
+        "interlace.toy.corpus.write_toy", lambda toy, _into: written.append(toy)
+    )
     options = f"--code {plugin} --languages en,xb --pairs 80 -o {tmp_path / 'out'}"
     result = CliRunner().invoke(application(), ["toy", *options.split()])
     assert result.exit_code == 0, result.output

@@ -37,7 +37,9 @@ def test_a_paragraph_by_hand():
     shown = []
     for question in made["qas"]:
         [answer] = question["answers"]
-        shown.append((question["id"], question["question"], answer["text"], answer["answer_start"]))
+        shown.append(
+            (question["id"], question["question"], answer["text"], answer["answer_start"])
+        )
     assert shown == [
         ("x-1", "Where did Anna find a key yesterday?", "in the garden", 41),
         ("x-2", "What did Anna find in the garden yesterday?", "a key", 35),

@@ -102,7 +102,9 @@ LINKS = [
 
 def rows(table):
     lines = table.strip().replace("\n    ", " ").splitlines()
-    return [line.replace(" ? ", " > ").split(" > ") for line in lines if not line.startswith("#")]
+    return [
+        line.replace(" ? ", " > ").split(" > ") for line in lines if not line.startswith("#")
+    ]
 
 
 @pytest.mark.parametrize(("scene", "text"), rows(STATEMENTS))
@@ -131,7 +133,9 @@ def test_en_gold():
     sentence = language("en").realize(scene)
     words = sentence.words
     assert sentence.text[slice(*sentence.span("place"))] == "in New Delhi"
-    assert " ".join(word.form for word in words) == "Anna Weber did not see a dog in New Delhi ."
+    assert (
+        " ".join(word.form for word in words) == "Anna Weber did not see a dog in New Delhi ."
+    )
     assert [word.head for word in words] == [5, 1, 5, 5, 0, 7, 5, 9, 5, 9, 5]
     assert [word.name for word in words] == ["B-PER", "I-PER", *"OOOOOO", "B-LOC", "I-LOC", "O"]
     tags = "PROPN PROPN AUX PART VERB DET NOUN ADP PROPN PROPN PUNCT"
@@ -155,6 +159,8 @@ def test_grammar_is_unchanged(code):
         statement = language(code).realize(scene)
         questions = [language(code).realize(scene, role) for role in answerable_roles(scene)]
         digest.update(
-            repr((statement, questions, links(language("en").realize(scene), statement))).encode()
+            repr(
+                (statement, questions, links(language("en").realize(scene), statement))
+            ).encode()
         )
     assert digest.hexdigest() == DIGESTS[code]

@@ -49,7 +49,9 @@ def _scenes(split, count, name):
 def test_the_record_lists_all_files(folder):
     about = json.loads((folder / "toy.json").read_text())
     assert ToyCorpus.read(about["settings"]) == SMALL
-    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    }
     assert files == {"toy.json", *about["counts"]}
     assert about["counts"]["parallel/train.en-de.links"] == 60
 
@@ -76,7 +78,9 @@ def test_removing_a_language_changes_no_other_file(folder, fewer, pattern):
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_tags_are_read_back(folder, code, split):
     gold = text(code, _scenes(split, 50, f"labelled/{code}"))
-    tagged = _read({"name": "conllu", "trees": True}, folder / f"pos/{split}.{code}.conllu", code)
+    tagged = _read(
+        {"name": "conllu", "trees": True}, folder / f"pos/{split}.{code}.conllu", code
+    )
     assert tagged.notes == {}  # lines rebuilt from tokens are like their `# text`
     assert (tagged.lines, tagged.words, tagged.heads) == (gold.lines, gold.words, gold.heads)
     assert tagged.tags["pos"] == gold.tags["pos"]
@@ -134,7 +138,15 @@ def _said(folder, code, splits):
 
 
 def test_trees_of_plain_text_and_inference_are_written(tmp_path):
-    few = {"sentences": 8, "pairs": 2, "labelled": 4, "nli": 6, "questions": 2, "dev": 5, "test": 5}
+    few = {
+        "sentences": 8,
+        "pairs": 2,
+        "labelled": 4,
+        "nli": 6,
+        "questions": 2,
+        "dev": 5,
+        "test": 5,
+    }
     write_toy(ToyCorpus(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
     parsed = _read("conllu", tmp_path / "trees/text/train.en.conllu", "en")
     assert parsed.lines == _lines(tmp_path / "trees/text/train.en.txt")

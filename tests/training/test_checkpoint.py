@@ -42,7 +42,8 @@ def test_resumed_training_is_bit_for_bit_equal(tmp_path):
     assert checkpoint.load(path, resumed, other)["drawn"] == [3]
     train(resumed, other, 2)
     assert all(
-        torch.equal(a, b) for a, b in zip(straight.parameters(), resumed.parameters(), strict=True)
+        torch.equal(a, b)
+        for a, b in zip(straight.parameters(), resumed.parameters(), strict=True)
     )
 
 
@@ -120,13 +121,25 @@ def test_rejects_checkpoints_of_another_model(tmp_path):
     [
         ("model", "0.weight", torch.zeros(4, 2), "has shape (4, 2), expected (4, 3)"),
         ("model", "0.bias", torch.zeros(4).long(), "has torch.int64, expected torch.float32"),
-        ("optimizer", "exp_avg:0.weight", torch.zeros(4, 2), "has shape (4, 2), expected (4, 3)"),
+        (
+            "optimizer",
+            "exp_avg:0.weight",
+            torch.zeros(4, 2),
+            "has shape (4, 2), expected (4, 3)",
+        ),
         ("optimizer", "exp_avg_sq:0.bias", torch.zeros(4).bool(), "has torch.bool, expected"),
-        ("optimizer", "exp_avg:0.weigth", torch.zeros(4, 3), "belongs to no weight of the model"),
+        (
+            "optimizer",
+            "exp_avg:0.weigth",
+            torch.zeros(4, 3),
+            "belongs to no weight of the model",
+        ),
         ("optimizer", "exp_avg_sq:0.bias", None, "expected it beside exp_avg:0.bias"),
     ],
 )
-def test_a_tensor_that_does_not_fit_is_named_with_its_file(tmp_path, name, tensor, value, message):
+def test_a_tensor_that_does_not_fit_is_named_with_its_file(
+    tmp_path, name, tensor, value, message
+):
     model, optimizer = learner()
     train(model, optimizer, 1)
     path = checkpoint.save(tmp_path, 1, model, optimizer, {})
@@ -181,6 +194,6 @@ def test_optimizer_state_moves_to_the_device_of_the_weights(tmp_path):
     elsewhere = learner()[0].to("meta")
     resumed = torch.optim.AdamW(elsewhere.parameters())
     checkpoint.load(path, elsewhere, resumed)
-    assert {value.device.type for state in resumed.state.values() for value in state.values()} == {
-        "meta"
-    }
+    assert {
+        value.device.type for state in resumed.state.values() for value in state.values()
+    } == {"meta"}

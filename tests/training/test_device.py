@@ -41,6 +41,8 @@ def test_memory_does_not_grow_with_the_number_of_shapes():
         "        layer(torch.ones(rows, 64))\n"
         "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
     )
-    done = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", work], capture_output=True, text=True, check=True
+    )
     peaks = [int(peak) for peak in done.stdout.split()]
     assert peaks[-1] - peaks[0] < 200, peaks

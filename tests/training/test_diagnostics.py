@@ -24,7 +24,9 @@ GERMAN = "das alte neue rote große kleine Hund Katze Haus Buch liest sieht".spl
 
 @pytest.fixture(scope="module")
 def vocab():
-    return Vocab.learn({"en": [" ".join(ENGLISH)] * 30, "de": [" ".join(GERMAN)] * 30}, size=420)
+    return Vocab.learn(
+        {"en": [" ".join(ENGLISH)] * 30, "de": [" ".join(GERMAN)] * 30}, size=420
+    )
 
 
 @pytest.fixture
@@ -55,7 +57,9 @@ def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
     same, moved = (pairs(vocab, text, other) for other in (text, text[1:] + text[:1]))
     probes = (DiagnosticProbes(vocab, Retrieval(), pairs=(rows,)) for rows in (same, moved))
     found, lost = (diagnose(backbone, each) for each in probes)
-    assert found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
+    assert (
+        found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
+    )
     assert lost["retrieval/en-de"] == lost["retrieval/de-en"] == 0
     assert found["gap/en-de"] > 0 > lost["gap/en-de"]
 
@@ -68,13 +72,17 @@ def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
     assert diagnose(backbone, probes) == diagnose(backbone, probes)  # dropout would tell
     assert torch.equal(torch.get_rng_state(), state)
     assert all(module.training for module in backbone.modules())
-    assert all(torch.equal(value, before[name]) for name, value in backbone.state_dict().items())
+    assert all(
+        torch.equal(value, before[name]) for name, value in backbone.state_dict().items()
+    )
     assert all(parameter.grad is None for parameter in backbone.parameters())
 
 
 def test_measures_before_the_first_step_and_after_the_last():
     rows = []
-    callback = DiagnosticsCallback(lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append)
+    callback = DiagnosticsCallback(
+        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append
+    )
     callback.measure_at(0)
     for index in range(1, 11):
         callback(SimpleNamespace(index=index))

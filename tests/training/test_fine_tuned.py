@@ -45,7 +45,9 @@ def backbone_of(family, vocab, languages=()):
 
 
 def sentences_of(vocab):
-    return vocab.encode([" ".join(WORDS[start : start + 5]) for start in range(6)], language="en")
+    return vocab.encode(
+        [" ".join(WORDS[start : start + 5]) for start in range(6)], language="en"
+    )
 
 
 def examples_of(task, vocab):
@@ -95,21 +97,29 @@ def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
     model, report = auto_class.from_pretrained(
         tmp_path / "saved", trust_remote_code=False, output_loading_info=True
     )
-    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    assert not any(
+        report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys")
+    )
     batch = head.batch(
         head.sequences(examples, prepared), prepared, 0, generator(Purpose.EVALUATE, 0)
     ).to(torch.device("cpu"))
     with torch.inference_mode():
         expected = head.logits(backbone, modules, batch)
     assert expected.std() > 0.1
-    found = their_logits(model.eval(), batch, name, "words" if "words" in batch.extra else "rows")
+    found = their_logits(
+        model.eval(), batch, name, "words" if "words" in batch.extra else "rows"
+    )
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     if task.classes:
         assert [model.config.id2label[number] for number in range(len(task.classes))] == list(
             task.classes
         )
-        assert model.config.label2id == {label: number for number, label in enumerate(task.classes)}
-    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "saved", trust_remote_code=False)
+        assert model.config.label2id == {
+            label: number for number, label in enumerate(task.classes)
+        }
+    assert transformers.AutoTokenizer.from_pretrained(
+        tmp_path / "saved", trust_remote_code=False
+    )
 
 
 def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
@@ -117,9 +127,9 @@ def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
     with torch.no_grad():
         backbone.language_embeddings.normal_()
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
-    batch = head.batch(examples_of(task, vocab), prepared, 0, generator(Purpose.EVALUATE, 0)).to(
-        torch.device("cpu")
-    )
+    batch = head.batch(
+        examples_of(task, vocab), prepared, 0, generator(Purpose.EVALUATE, 0)
+    ).to(torch.device("cpu"))
     expected = head.logits(backbone, modules, batch)
     inputs = {name: value for name, value in batch.inputs.items() if name != "token_type_ids"}
     model = transformers.AutoModelForTokenClassification.from_pretrained(

@@ -51,7 +51,9 @@ def root(tmp_path):
 
 @pytest.fixture
 def job_of(root):
-    def job_of(name="pos", targets=("de",), seen=None, files="{split}.{language}.conllu", **tuning):
+    def job_of(
+        name="pos", targets=("de",), seen=None, files="{split}.{language}.conllu", **tuning
+    ):
         vocab = Vocab.learn({"en": [TEXT] * 20}, size=340)
         shape = Shape(
             layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0
@@ -88,7 +90,9 @@ def test_learns_and_scores_every_language_with_confidence_intervals(job_of, tmp_
         assert not row["tuning"]["collapsed"]
 
 
-def test_checks_score_the_weights_of_their_step_however_often_steps_are_read(job_of, monkeypatch):
+def test_checks_score_the_weights_of_their_step_however_often_steps_are_read(
+    job_of, monkeypatch
+):
     scores = []
     for every in (1, 100):
         monkeypatch.setattr(fine_tuning, "Training", partial(Training, read_every=every))
@@ -169,7 +173,9 @@ def test_the_best_check_is_kept(job_of, checks, scores, tuning, best, rate):
         ([{"en": 50.0, "de": math.nan}, {"en": 40.0, "de": math.nan}], {"en": 0, "de": 1}),
     ],
 )
-def test_each_language_can_select_and_save_its_weights(job_of, checks, root, tmp_path, dev, best):
+def test_each_language_can_select_and_save_its_weights(
+    job_of, checks, root, tmp_path, dev, best
+):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, scored = checks(*dev)
     job = job_of(epochs=len(dev), select="per-language-dev")
@@ -319,5 +325,7 @@ def test_a_missing_translation_is_found_before_training(inference, root):
 def test_rejects_translated_text_for_tagging(job_of):
     job = job_of()
     task = job.task.model_copy(update={"settings": ["translate-test"]})
-    with pytest.raises(SettingsError, match="translate-test is for tasks with one label a text"):
+    with pytest.raises(
+        SettingsError, match="translate-test is for tasks with one label a text"
+    ):
         score_job(replace(job, task=task))

@@ -80,7 +80,9 @@ def weights(training):
 
 
 def assert_same_weights(training, expected, **tolerance):
-    torch.testing.assert_close(weights(training), expected, **{"rtol": 0, "atol": 0, **tolerance})
+    torch.testing.assert_close(
+        weights(training), expected, **{"rtol": 0, "atol": 0, **tolerance}
+    )
 
 
 def test_micro_batches_equal_one_large_batch(vocab):
@@ -177,7 +179,9 @@ def test_steps_are_the_same_however_often_they_are_read(vocab, every):
             seen.append((step.index, progress.done, progress.drawn, *numbers))
         runs.append((seen, weights(made)))
     torch.testing.assert_close(runs[0], runs[1], rtol=0, atol=0)
-    assert [row[:3] for row in runs[0][0]] == [(step, step, (2 * step,)) for step in range(1, 8)]
+    assert [row[:3] for row in runs[0][0]] == [
+        (step, step, (2 * step,)) for step in range(1, 8)
+    ]
 
 
 def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
@@ -208,7 +212,9 @@ def waiting(monkeypatch):
 
 @pytest.mark.parametrize("precision", ["no", "fp16"])
 def test_updates_wait_for_the_device_only_to_be_read(vocab, waiting, precision):
-    made = replace(training(vocab, 4, 2, dropout=0.1, last=100, precision=precision), read_every=5)
+    made = replace(
+        training(vocab, 4, 2, dropout=0.1, last=100, precision=precision), read_every=5
+    )
     run = steps(made, Progress())
     next(run)  # and four more
     for _ in range(4):
@@ -244,7 +250,9 @@ class Changing(Mlm):
 
     def batch(self, examples, prepared, step, rng):
         batch = super().batch(examples, prepared, step, rng)
-        return batch if step < self.step else replace(batch, counts=dict.fromkeys(self.terms, 3.0))
+        return (
+            batch if step < self.step else replace(batch, counts=dict.fromkeys(self.terms, 3.0))
+        )
 
 
 def with_learner(made, learner):

@@ -15,7 +15,8 @@ def source(objective, corpus="en", size=1.0, weight="1", batches=10):
 
 def test_shares_follow_the_weights():
     mixture = Mixture(
-        [source("mlm", size=0.5), source("mlm", "de", size=0.5), source("tlm", weight="3")], seed=1
+        [source("mlm", size=0.5), source("mlm", "de", size=0.5), source("tlm", weight="3")],
+        seed=1,
     )
     drawn = Counter(draw.source for draw in mixture.draws(0, 8000, (), 1))
     assert [drawn[i] / 8000 for i in range(3)] == pytest.approx([0.125, 0.125, 0.75], abs=0.015)
@@ -58,11 +59,15 @@ def test_objectives_alternate_and_their_corpora_are_drawn():
 
 @pytest.mark.parametrize("alternate", [False, True])
 def test_objectives_whose_loss_has_no_weight_are_not_drawn(alternate):
-    faded = MixtureSource("denoise", "en", None, None, range(10), loss_weight="0:1,100:0.1,300:0")
+    faded = MixtureSource(
+        "denoise", "en", None, None, range(10), loss_weight="0:1,100:0.1,300:0"
+    )
     mixture = Mixture([faded, source("back_translation")], seed=0, alternate=alternate)
     drawn = [draw.step for draw in mixture.draws(0, 1000, (), 1) if draw.source == 0]
     assert max(drawn) in range(280, 300)
-    assert len(drawn) == pytest.approx(150, abs=25)  # as often as the other: only the loss fades
+    assert len(drawn) == pytest.approx(
+        150, abs=25
+    )  # as often as the other: only the loss fades
 
 
 def test_temperature_follows_its_schedule():

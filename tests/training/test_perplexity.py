@@ -32,7 +32,9 @@ def backbone(vocab):
 
 
 def rows(vocab, count, length=62):
-    ids = np.random.default_rng(0).choice(vocab.regular_ids, size=count * length).astype(np.int32)
+    ids = (
+        np.random.default_rng(0).choice(vocab.regular_ids, size=count * length).astype(np.int32)
+    )
     ids = Ragged.from_lengths(ids, [length] * count)
     return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
 
@@ -54,7 +56,9 @@ def test_every_masked_subword_shows_the_mask(vocab, backbone):
     made = hold_out("en", rows(vocab, 20), mlm, mlm.prepare(Resources(vocab, backbone.traits)))
     for batch in made.batches:
         assert set(batch.inputs["input_ids"][batch.at]) == {vocab.mask}
-        assert set(batch.at[0]) == set(range(len(batch.inputs["input_ids"])))  # at least one a row
+        assert set(batch.at[0]) == set(
+            range(len(batch.inputs["input_ids"]))
+        )  # at least one a row
     share = sum(len(batch.labels) for batch in made.batches) / (20 * 62)
     assert share == pytest.approx(0.15, abs=0.04)
     mlm = Mlm()

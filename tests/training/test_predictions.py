@@ -104,7 +104,9 @@ def test_the_interval_is_in_the_unit_of_the_score():
     interval = confidence_interval(half)
     # 1.96 standard errors of a share of one half of 400
     assert interval == pytest.approx({"low": 50 - 4.9, "high": 50 + 4.9}, abs=0.6)
-    assert confidence_interval(half, "")["low"] == pytest.approx(interval["low"] / 100, abs=1e-4)
+    assert confidence_interval(half, "")["low"] == pytest.approx(
+        interval["low"] / 100, abs=1e-4
+    )
     assert confidence_interval(examples_of(1)) == {}
 
 

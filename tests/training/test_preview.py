@@ -68,6 +68,9 @@ def test_causal_previews_show_the_next_subword():
     found = batch("<s> the old </s>".split(), (0, 1), ("the", "old"))
     assert lines(drawn(found, "clm"))["next"] == {0: "the", 1: "old"}
     found = batch("<s> old </s>".split())
-    found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
+    found.inputs |= {
+        "position_ids": np.array([[0, 1, 0]]),
+        "token_type_ids": np.array([[0, 0, 1]]),
+    }
     assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
     assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}

@@ -18,7 +18,7 @@ import numpy as np
 from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
-from interlace.core.json_files import read_json
+from interlace.core.json_files import JsonObject, read_json
 from interlace.core.progress import Progress
 from interlace.core.ragged import AnyArray, FloatArray, IntArray, Ragged
 from interlace.core.registry import Registry
@@ -132,7 +132,9 @@ class FittedAligner(ABC):
             metadata["trained_on"] = asdict(trained_on)
         must_be_replaceable(folder, ALIGNER_FILE, "aligner", CONTENTS)
         with atomic_folder(folder) as partial:
-            (partial / ALIGNER_FILE).write_text(json.dumps(metadata, indent=1), encoding="utf-8")
+            (partial / ALIGNER_FILE).write_text(
+                json.dumps(metadata, indent=1), encoding="utf-8"
+            )
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
                 write_lines(partial / f"{side}.words", spellings)
@@ -186,7 +188,9 @@ def _lengths(pairs: WordPairs) -> IntArray:
 class Aligner(RegistryEntry, ABC):
     """A word aligner; its fields are its settings."""
 
-    can_save: ClassVar[bool] = True  # whether the trained model can be saved and used on new text
+    can_save: ClassVar[bool] = (
+        True  # whether the trained model can be saved and used on new text
+    )
     # fields that are file names; recipes resolve them under their data root
     files: ClassVar[tuple[str, ...]] = ()
 
@@ -226,7 +230,7 @@ class _Metadata(Settings):
 
     format: int = 1
     aligner: str
-    settings: dict[str, Any]
+    settings: JsonObject
     trained_on: TrainingText | None = None
 
 
@@ -243,7 +247,7 @@ def load_aligner(folder: Path | str) -> FittedAligner:
     folder = Path(folder)
     file = must_exist(folder / ALIGNER_FILE, "saved aligner")
     try:
-        found = read_json(file, dict[str, Any], remedy="expected a saved aligner")
+        found = read_json(file, JsonObject, remedy="expected a saved aligner")
         if isinstance(found.get("format"), int) and found["format"] > FORMAT:
             raise DataError(
                 f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}"

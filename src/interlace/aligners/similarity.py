@@ -108,7 +108,8 @@ class Similarity(SimilaritySettings, Aligner):
         description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001).",
     )
     device: str = Field(
-        "auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available."
+        "auto",
+        description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.",
     )
 
     def fit(
@@ -178,7 +179,9 @@ class FittedSimilarity(FittedAligner):
 
     aligner: Similarity
     encoder: WordEncoder
-    standards: tuple[Standard, Standard] | None = None  # of both sides; None: vectors as they are
+    standards: tuple[Standard, Standard] | None = (
+        None  # of both sides; None: vectors as they are
+    )
 
     def measure_standards(self, pairs: WordPairs) -> tuple[Standard, Standard]:
         """Return the mean and deviation of the vectors of each side."""
@@ -197,7 +200,10 @@ class FittedSimilarity(FittedAligner):
         batches = list(self._batches(pairs))
         width = self.encoder.backbone.width
         layers = int(self.encoder.backbone.model.config.num_hidden_layers) + 1
-        sides = ([Moments(width) for _ in range(layers)], [Moments(width) for _ in range(layers)])
+        sides = (
+            [Moments(width) for _ in range(layers)],
+            [Moments(width) for _ in range(layers)],
+        )
         for batch in batches:
             for moments, sentences in zip(sides, (batch.source, batch.target), strict=True):
                 for layer, units in enumerate(self.encoder.layers(sentences)):
@@ -221,7 +227,9 @@ class FittedSimilarity(FittedAligner):
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
-        return Alignments.concatenate([self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)])
+        return Alignments.concatenate(
+            [self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)]
+        )
 
     def _align_chunk(self, pairs: WordPairs) -> Alignments:
         rows = [np.zeros((0, 3), np.int64)]
@@ -253,7 +261,10 @@ class FittedSimilarity(FittedAligner):
             first = int(rows[is_cut.argmax()] + pairs.first) + 1
             log.warning(message, int(is_cut.sum()), max_subwords, first)
         plan = BucketPlan(
-            longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length
+            longer,
+            self.aligner.tokens_per_batch,
+            overhead=2,
+            max_length=self.encoder.max_length,
         )
         for number in range(len(plan)):
             batch_rows = rows[plan.batch(number)[0]]

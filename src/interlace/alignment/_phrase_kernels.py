@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import Int32Array, IntArray
 
 Words = Int32Array
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Reach = tuple[Words, Words, Words, Words]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def consistent(
     source_lengths: IntArray,
     target_lengths: IntArray,
@@ -53,7 +53,7 @@ def consistent(
     return spans[:used].copy(), counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _starting_at(
     a: int,
     reach: Reach,
@@ -85,7 +85,7 @@ def _starting_at(
     return spans, used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_reach(reach: Reach, links: Int32Array) -> bool:
     """Fill in the first and last partner of each word; return whether all links are inside their sentences."""
     source_low, source_high, target_low, target_high = reach
@@ -105,7 +105,7 @@ def _fill_reach(reach: Reach, links: Int32Array) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
     """Return the first and last partner of all words of a span."""
     first = low[start]
@@ -116,7 +116,7 @@ def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
     return first, last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grown(spans: Int32Array, used: int, more: int) -> Int32Array:
     larger = np.empty((2 * len(spans) + more, 4), np.int32)
     for row in range(used):  # assigning a slice would take seconds to compile
@@ -125,7 +125,7 @@ def _grown(spans: Int32Array, used: int, more: int) -> Int32Array:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _emit(
     spans: Int32Array,
     used: int,
@@ -153,7 +153,7 @@ def _emit(
     return used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_link_sets(
     links: Int32Array,
     offsets: IntArray,

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import BoolArray, ByteArray, Int32Array, IntArray
 
 Links = Int32Array  # (total, 2)
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     target_linked: BoolArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def combine(
     forward: Links,
     forward_offsets: Numbers,
@@ -76,7 +76,7 @@ def combine(
     return links[:used].copy(), counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _marked(forward: Links, backward: Links) -> Pair:
     """Return the pair with the origin of its links."""
     source_words = 0
@@ -91,17 +91,19 @@ def _marked(forward: Links, backward: Links) -> Pair:
             source = links[link, 0] + 1
             target = links[link, 1] + 1
             marks[target, source] |= direction
-    return Pair(marks, np.zeros(source_words + 2, np.bool_), np.zeros(target_words + 2, np.bool_))
+    return Pair(
+        marks, np.zeros(source_words + 2, np.bool_), np.zeros(target_words + 2, np.bool_)
+    )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _keep(pair: Pair, source: int, target: int) -> None:
     pair.marks[target, source] |= KEPT
     pair.source_linked[source] = True
     pair.target_linked[target] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grow(pair: Pair) -> None:
     """Add neighbors of kept links that align an unaligned word until there are none."""
     rows, columns = pair.marks.shape
@@ -121,7 +123,7 @@ def _grow(pair: Pair) -> None:
                         added = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _finish(pair: Pair, direction: int, one_is_enough: bool) -> None:
     """Add the remaining links of a direction whose words are both unaligned, or one of them if that is enough."""
     rows, columns = pair.marks.shape

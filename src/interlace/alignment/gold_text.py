@@ -17,7 +17,9 @@ from interlace.text.lines import read_lines
 SEPARATOR = "|||"
 
 _FREE_SEPARATOR = re.compile(r"(?:(?<=\s)|^)\|\|\|(?=\s|$)")  # surrounded by white space
-_TAGGED = re.compile(r"\s*<s\s+snum\s*=\s*[\"']?(\d{1,18})[\"']?\s*>(.*?)(?:</s>)?\s*", re.DOTALL)
+_TAGGED = re.compile(
+    r"\s*<s\s+snum\s*=\s*[\"']?(\d{1,18})[\"']?\s*>(.*?)(?:</s>)?\s*", re.DOTALL
+)
 _NUMBERED = re.compile(r"(\d{1,18})\t(.*)", re.DOTALL)
 
 

@@ -21,7 +21,9 @@ class LexicalWeights:
         self._source_null = lexicon.null(0)
         self._target_null = lexicon.null(1)
 
-    def of(self, source: Ragged, target: Ragged, links: Ragged) -> tuple[DoubleArray, DoubleArray]:
+    def of(
+        self, source: Ragged, target: Ragged, links: Ragged
+    ) -> tuple[DoubleArray, DoubleArray]:
         """(n,) lex(s|t) and lex(t|s) of n phrase pairs: the product over words of the mean over their links.
 
         source, target: n rows of word types. links: n rows of (source word, target word).

@@ -13,7 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from interlace.alignment import WordPairs
-from interlace.alignment.links import check_links, check_row_counts, sorted_links, word_positions
+from interlace.alignment.links import (
+    check_links,
+    check_row_counts,
+    sorted_links,
+    word_positions,
+)
 from interlace.core.errors import DataError
 from interlace.core.ragged import BoolArray, DoubleArray, Int32Array, IntArray, Ragged
 from interlace.text.lines import read_lines, write_lines
@@ -274,7 +279,9 @@ def _parse(line: str, where: str) -> tuple[str, str, float]:
     except ValueError:
         count = -1.0
     if not 0 <= count < float("inf"):
-        raise DataError(f"{where}: the third column is a count of at least 0, found {cells[2]!r}")
+        raise DataError(
+            f"{where}: the third column is a count of at least 0, found {cells[2]!r}"
+        )
     return cells[0], cells[1], count
 
 

@@ -57,7 +57,9 @@ def reverse_links(links: Ragged) -> Ragged:
 def check_row_counts(source: int, target: int, links: int) -> None:
     """Raise a `DataError` unless both sides and the links have as many rows."""
     if not source == target == links:
-        raise DataError(f"{source} source and {target} target sentences, but {links} rows of links")
+        raise DataError(
+            f"{source} source and {target} target sentences, but {links} rows of links"
+        )
 
 
 def check_links(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import Int32Array, IntArray
 
 # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
@@ -49,13 +49,13 @@ class PairTable(NamedTuple):
         return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def key_of(first: int, second: int) -> np.int64:
     """Return a pair as one integer."""
     return (np.int64(first) << 32) | np.int64(second)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slot(slots: Int32Array, keys: IntArray, key: np.int64) -> np.int64:
     """Return the slot of a key, or the empty slot for it."""
     mixed = np.uint64(key) * _ODD
@@ -65,13 +65,13 @@ def _slot(slots: Int32Array, keys: IntArray, key: np.int64) -> np.int64:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_of(slots: Int32Array, keys: IntArray, first: int, second: int) -> int:
     """Return the number of a pair, 0 if the table lacks it."""
     return int(slots[_slot(slots, keys, key_of(first, second))])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add(
     slots: Int32Array,
     keys: IntArray,
@@ -89,7 +89,7 @@ def add(
     return int(slots[slot])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def with_room(table: PairTable, pairs: int) -> PairTable:
     """Return the table, or a larger copy if it lacks room for so many new pairs."""
     size = len(table.keys)
@@ -108,7 +108,7 @@ def with_room(table: PairTable, pairs: int) -> PairTable:
     return PairTable(slots, keys, table.used)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_all(table: PairTable, first: Int32Array, second: Int32Array) -> PairTable:
     table = with_room(table, len(first))
     for row in range(len(first)):

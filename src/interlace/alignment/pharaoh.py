@@ -66,7 +66,9 @@ def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
         lowest = chunk.flat.min(initial=0)
         highest = chunk.flat.max(initial=0)
         if lowest < 0 or highest >= MAX_WORDS:
-            raise DataError(f"links of words {lowest} to {highest}; expected 0 to {MAX_WORDS - 1}")
+            raise DataError(
+                f"links of words {lowest} to {highest}; expected 0 to {MAX_WORDS - 1}"
+            )
         for start in range(0, len(chunk), CHUNK):
             part = chunk.slice(start, min(start + CHUNK, len(chunk)))
             yield from link_texts(part).to_pylist()

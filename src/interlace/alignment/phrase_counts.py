@@ -119,7 +119,9 @@ class PhraseText:
                 start = chunk.first - pairs.first
                 chunk_links = links.slice(start, start + len(chunk))
                 chunk_links = sorted_links(chunk_links.rows(), chunk_links.flat, len(chunk))
-                spans = phrase_pairs(chunk.source.lengths, chunk.target.lengths, chunk_links, rules)
+                spans = phrase_pairs(
+                    chunk.source.lengths, chunk.target.lengths, chunk_links, rules
+                )
                 # one trie per thread, so the numbers do not depend on timing
                 source_nodes = pool.submit(source.number, chunk.source, spans, 0)
                 target_nodes = pool.submit(target.number, chunk.target, spans, 2)

@@ -124,14 +124,18 @@ class PhraseTable:
         source, target: n rows of the table's word types. spans: n rows of half-open word spans (a, b, c, d).
         """
         source_index, target_index = self.indexes
-        rows = self.rows_of(source_index.find(source, spans), target_index.find(target, spans, 2))
+        rows = self.rows_of(
+            source_index.find(source, spans), target_index.find(target, spans, 2)
+        )
         return select_links(spans, rows >= 0), rows[rows >= 0]
 
     def rows_of(self, source: IntegerArray, target: IntegerArray) -> IntArray:
         """(n,) the row of each pair of phrase numbers, -1 if the table does not contain it."""
         wanted = np.asarray(source, np.int64) * max(len(self.target), 1) + target
         rows = np.searchsorted(self._keys[:-1], wanted)
-        known = (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (self._keys[rows] == wanted)
+        known = (
+            (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (self._keys[rows] == wanted)
+        )
         return np.where(known, rows, -1)
 
     @cached_property
@@ -143,7 +147,9 @@ class PhraseTable:
     @cached_property
     def _keys(self) -> IntArray:
         """(m + 1,) an increasing key for each entry, and -1, which is no key."""
-        keys = self.entries[:, 0].astype(np.int64) * max(len(self.target), 1) + self.entries[:, 1]
+        keys = (
+            self.entries[:, 0].astype(np.int64) * max(len(self.target), 1) + self.entries[:, 1]
+        )
         return np.append(keys, -1)
 
 

@@ -8,9 +8,9 @@ Node 0 is the empty sequence; any other node is the number of the pair (node of 
 """
 
 import numpy as np
-from numba import njit
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
+from interlace.core.kernels import compiled
 from interlace.core.ragged import Int32Array, IntArray, IntegerArray, Ragged
 
 Numbers = Int32Array
@@ -46,7 +46,9 @@ class Trie:
 
     def spell(self, nodes: IntegerArray) -> Ragged:
         """Return the word types of each node."""
-        columns = [np.zeros((len(nodes), 0), np.int32)]  # from the last word; -1 before the first
+        columns = [
+            np.zeros((len(nodes), 0), np.int32)
+        ]  # from the last word; -1 before the first
         while nodes.any():
             exists = nodes > 0
             pairs = self._table.keys[nodes]
@@ -58,7 +60,9 @@ class Trie:
         return Ragged.from_lengths(words[is_word], is_word.sum(axis=1))
 
 
-def _arrays(words: Ragged, spans: Ragged, first: int) -> tuple[Numbers, Offsets, Numbers, Offsets]:
+def _arrays(
+    words: Ragged, spans: Ragged, first: int
+) -> tuple[Numbers, Offsets, Numbers, Offsets]:
     """Return word types and spans, with the offsets of their rows, in the memory layout of the kernels."""
     columns = spans.flat[:, first : first + 2]
     return (
@@ -72,7 +76,7 @@ def _arrays(words: Ragged, spans: Ragged, first: int) -> tuple[Numbers, Offsets,
 # ---- kernels ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _number_spans(
     table: PairTable,
     words: Numbers,
@@ -96,7 +100,7 @@ def _number_spans(
     return table
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_spans(
     table: PairTable,
     words: Numbers,

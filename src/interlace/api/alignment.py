@@ -129,7 +129,9 @@ class ParallelText:
         return sum(map(len, self.chunks))
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} pairs, {'-'.join(self.languages)}, words by {self.word_tokenizer}>"
+        return (
+            f"<{len(self):,} pairs, {'-'.join(self.languages)}, words by {self.word_tokenizer}>"
+        )
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -235,7 +237,9 @@ def align(
             trained,
         )
     if settings:
-        raise SettingsError(f"a trained aligner has its settings; leave out {', '.join(settings)}")
+        raise SettingsError(
+            f"a trained aligner has its settings; leave out {', '.join(settings)}"
+        )
     return AlignedPairs(pairs, aligner.align(pairs.types), aligner)
 
 
@@ -300,7 +304,9 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     """
     for row in (labels, *labels):
         if isinstance(row, str):
-            raise SettingsError(f"labels: expected a list for each pair, found the string {row!r}")
+            raise SettingsError(
+                f"labels: expected a list for each pair, found the string {row!r}"
+            )
     links = aligned.alignments.links
     confidence = aligned.alignments.confidence
     types = aligned.pairs.types

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_exist
+from interlace.core.json_files import JsonObject
 from interlace.core.store import merged
 from interlace.experiments.evaluate import evaluate as evaluate_target
 from interlace.experiments.evaluate import target_of
@@ -123,10 +124,10 @@ def _recipe_of(
     pairs: ParallelText,
     objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]],
     into: Path,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return a recipe that continues the checkpoint on the pairs, which are expected below the run's folder."""
     languages = pairs.languages
-    entries: dict[str, Any] = {}
+    entries: JsonObject = {}
     given = ([objectives] if isinstance(objectives, str) else objectives) or ("mlm", "alm")
     for name in given:
         value = given[name] if isinstance(given, Mapping) else 1
@@ -176,7 +177,9 @@ def evaluate(
         into,
     )
     changes = dict(settings or {}) | ({} if data is None else {"data_root": str(data)})
-    tasks, languages = ([each] if isinstance(each, str) else each for each in (tasks, languages))
+    tasks, languages = (
+        [each] if isinstance(each, str) else each for each in (tasks, languages)
+    )
     if changes:
         target = replace(
             target, recipe=Recipe.read(merged(target.recipe.dump(), changes), "evaluate")

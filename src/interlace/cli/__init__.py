@@ -46,7 +46,9 @@ if not output.is_terminal and "COLUMNS" not in os.environ:
 
 Code = Annotated[
     list[Path],
-    typer.Option("--code", help="A Python file with your own objectives, tasks and other entries."),
+    typer.Option(
+        "--code", help="A Python file with your own objectives, tasks and other entries."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
 
@@ -111,12 +113,12 @@ def _check_name(value: Any) -> None:
     is_path = isinstance(value, Path)
     text = str(value.absolute()) if is_path else str(value)
     if not is_utf8(text):
-        raise DataError(f"{text}: not UTF-8, as the names in records of files must be; rename it")
+        raise DataError(
+            f"{text}: not UTF-8, as the names in records of files must be; rename it"
+        )
     length = len(value.name.encode()) if is_path else 0
     if length > _MAX_NAME:
-        message = (
-            f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
-        )
+        message = f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
         raise DataError(f"{value}: {message}")
 
 
@@ -192,7 +194,10 @@ def _root(
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
+            "--version",
+            help="Print the version and exit.",
+            is_eager=True,
+            callback=_print_version,
         ),
     ] = False,
 ) -> None:

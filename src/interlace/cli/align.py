@@ -38,7 +38,7 @@ from interlace.cli.common.parallel_text import (
 from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
-from interlace.core.json_files import write_json
+from interlace.core.json_files import JsonObject, write_json
 from interlace.core.outputs import is_standard_output, is_stream
 from interlace.core.progress import no_progress
 from interlace.readers.common.tokenization import AUTO
@@ -52,7 +52,9 @@ log = logging.getLogger(__name__)
 def align(
     source: Annotated[
         Path,
-        typer.Argument(metavar="SRC", help="Source text; without TGT, lines `source ||| target`."),
+        typer.Argument(
+            metavar="SRC", help="Source text; without TGT, lines `source ||| target`."
+        ),
     ],
     target: Annotated[
         Path | None,
@@ -91,7 +93,8 @@ def align(
     priors: Annotated[
         Path | None,
         typer.Option(
-            "--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count."
+            "--priors",
+            help="Prior dictionary: source, tab, target, optionally a tab and a count.",
         ),
     ] = None,
     load_model: Annotated[
@@ -111,7 +114,8 @@ def align(
     confidence_into: Annotated[
         Path | None,
         options.output(
-            "Output file for the confidence of each link, one line per pair.", option="--confidence"
+            "Output file for the confidence of each link, one line per pair.",
+            option="--confidence",
         ),
     ] = None,
     into: Annotated[
@@ -146,7 +150,9 @@ def align(
             text = replace(text, word_tokenizer=saved.trained_on.word_tokenizer)
     files = ParallelFiles.of([source] if target is None else [source, target], text)
     with watching() as progress:
-        words, rows = numbered([files] if extra is None else [files, files.like(extra)], progress)
+        words, rows = numbered(
+            [files] if extra is None else [files, files.like(extra)], progress
+        )
         pairs = words.slice(0, rows)
         scoring = None if gold_path is None else _Scoring(gold_path, pairs, files)
         if saved is None:
@@ -174,7 +180,7 @@ def align(
         print_line(into)
 
 
-def _saved_aligner(folder: Path, training_options: dict[str, Any]) -> FittedAligner:
+def _saved_aligner(folder: Path, training_options: JsonObject) -> FittedAligner:
     """Load an aligner; reject options for training."""
     useless = [option for option, value in training_options.items() if value]
     if useless:
@@ -198,9 +204,13 @@ def _write(
     scoring: _Scoring | None,
 ) -> None:
     """Align the pairs in chunks, and write links (without a path to standard output) and confidences."""
-    shows_bar = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
+    shows_bar = (
+        into is not None or not sys.stdout.isatty()
+    )  # a terminal shows alignments or a bar
     bar = watching() if shows_bar else nullcontext(no_progress)
-    confidence_lines_to = nullcontext() if confidence_into is None else lines_to(confidence_into)
+    confidence_lines_to = (
+        nullcontext() if confidence_into is None else lines_to(confidence_into)
+    )
     with bar as progress, lines_to(into) as write, confidence_lines_to as write_confidences:
         for chunk in pairs.chunks():
             alignments = align_chunk(chunk)

@@ -22,7 +22,9 @@ def back_translate(
     text: Annotated[
         Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")
     ],
-    into: Annotated[Path, options.output("Folder for both sides: train.LANGUAGE.", kind="folder")],
+    into: Annotated[
+        Path, options.output("Folder for both sides: train.LANGUAGE.", kind="folder")
+    ],
     source: FromLanguage,
     target: ToLanguage,
     tag: Annotated[

@@ -35,7 +35,8 @@ def check(
         ),
     ] = "",
     reader: Annotated[
-        str, typer.Option("--reader", help="Reader of the files, such as tsv. Default: by suffix.")
+        str,
+        typer.Option("--reader", help="Reader of the files, such as tsv. Default: by suffix."),
     ] = "",
     changes: Changes = [],
     code: Code = [],
@@ -53,7 +54,9 @@ def check(
             reports = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
             reports = [
-                check_files([Path(name) for name in what], language_codes(languages), reader, watch)
+                check_files(
+                    [Path(name) for name in what], language_codes(languages), reader, watch
+                )
             ]
     failed = any(report.failed for report in reports)
     if as_json:
@@ -85,7 +88,9 @@ def check_files(
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
     inspector = Inspector("unicode", progress=progress)
-    return inspector.inspect(name, READERS.build(reader or reader_for(paths[0])), paths, languages)
+    return inspector.inspect(
+        name, READERS.build(reader or reader_for(paths[0])), paths, languages
+    )
 
 
 def show(reports: list[InspectionReport]) -> None:

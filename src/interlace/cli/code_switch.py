@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -12,6 +12,7 @@ from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import AlignedTextOptions
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.json_files import JsonObject
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,7 +46,11 @@ def code_switch(
     from interlace.objectives.common.code_switching import CodeSwitching
 
     settings = options.nested_changes(changes, "KEY=VALUE, such as copies=5")
-    known_keys = {*TableRules.model_fields, *CodeSwitching.model_fields, *CopySettings.model_fields}
+    known_keys = {
+        *TableRules.model_fields,
+        *CodeSwitching.model_fields,
+        *CopySettings.model_fields,
+    }
     for key in settings.keys() - known_keys:
         raise SettingsError(f"--set {key}: unknown key{did_you_mean(key, known_keys)}")
     rules = _settings_of(TableRules, settings)
@@ -68,7 +73,7 @@ def code_switch(
         print_line(into)
 
 
-def _settings_of(kind: type[S], settings: dict[str, Any]) -> S:
+def _settings_of(kind: type[S], settings: JsonObject) -> S:
     """Return settings of a class with the keys that it has."""
     keys = settings.keys() & kind.model_fields.keys()
     return kind.read({key: settings[key] for key in keys}, "--set")

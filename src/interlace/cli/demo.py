@@ -21,7 +21,9 @@ TASKS = (
 
 
 def demo(
-    into: Annotated[Path, options.output("Folder for the runs.", kind="run")] = Path("runs/demo"),
+    into: Annotated[Path, options.output("Folder for the runs.", kind="run")] = Path(
+        "runs/demo"
+    ),
     changes: Changes = [],
 ) -> None:
     """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""

@@ -49,9 +49,13 @@ def derive(
     ] = "",
     word_tokenizer: Annotated[
         str,
-        typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized."),
+        typer.Option(
+            "--word-tokenizer", help="Word tokenizer of files that are not tokenized."
+        ),
     ] = "unicode",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of random transformations.")
+    ] = 0,
     code: Code = [],
 ) -> None:
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
@@ -68,7 +72,9 @@ def derive(
     chain = _chain(transformations, settings)
     derivation = Derivation(_name_of(name, language), language, chain, seed, word_tokenizer)
     folder_files: list[FolderFile] = [_derived_file(path, reader) for path in files]
-    folder_files.append(DerivedDictionary((f"dictionary.{language}-{derivation.name}.txt",), ()))
+    folder_files.append(
+        DerivedDictionary((f"dictionary.{language}-{derivation.name}.txt",), ())
+    )
     outputs = outputs_of(folder_files)
     must_be_replaceable(into, META, "folder of a derived language", outputs)
     with atomic_folder(into) as folder:
@@ -123,7 +129,9 @@ def _name_of(name: str, language: str) -> str:
     from interlace.core.errors import SettingsError
 
     if name == language:
-        raise SettingsError(f"--name {name}: is the name of the original language; give another")
+        raise SettingsError(
+            f"--name {name}: is the name of the original language; give another"
+        )
     name = name or f"{language}_x"
     for option, value in (("--language", language), ("--name", name)):
         if not re.fullmatch(r"\w+", value):

@@ -17,11 +17,14 @@ from interlace.core.errors import SettingsError
 
 def evaluate(
     model: Annotated[
-        str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")
+        str,
+        typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name."),
     ],
     on: Annotated[
         list[str],
-        typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's."),
+        typer.Option(
+            "--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's."
+        ),
     ] = [],
     languages: Annotated[
         str,
@@ -34,10 +37,13 @@ def evaluate(
     ] = "",
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's."),
+        typer.Option(
+            "--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's."
+        ),
     ] = None,
     recipe: Annotated[
-        str | None, typer.Option("--recipe", help="Recipe with task settings. Default: the run's.")
+        str | None,
+        typer.Option("--recipe", help="Recipe with task settings. Default: the run's."),
     ] = None,
     into: Annotated[
         Path | None,

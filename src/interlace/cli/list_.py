@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, registries
 from interlace.cli.common.output import print_rows
+from interlace.core.json_files import JsonObject
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,7 +32,7 @@ def list_(
         print_rows(rows)
 
 
-def _rows(kind: str, name: str) -> list[dict[str, Any]]:
+def _rows(kind: str, name: str) -> list[JsonObject]:
     """Return the rows of the table."""
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.experiments.recipe import RECIPES
@@ -87,7 +88,7 @@ def settings_rows(
             yield {"key": path + key, "type": type_, "default": default, "about": about}
 
 
-def _published_papers() -> list[dict[str, Any]]:
+def _published_papers() -> list[JsonObject]:
     from interlace.scores.published import paper, papers
 
     rows = []
@@ -99,11 +100,11 @@ def _published_papers() -> list[dict[str, Any]]:
     return rows
 
 
-def _published_rows(name: str) -> list[dict[str, Any]]:
+def _published_rows(name: str) -> list[JsonObject]:
     """Return the rows of a paper's tables, with corrections and notes."""
     from interlace.scores.published import paper
 
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     for published in paper(name).rows():
         table = published.table
         figures = []

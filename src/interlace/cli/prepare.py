@@ -58,7 +58,9 @@ def prepare(
     for split in ("train", "dev"):
         for name, corpus in getattr(workspace, split).items():
             subwords = sum(corpus.counts["subwords"].values())
-            print_line(f"{split:<5} {name}: {corpus.counts['rows']:,} rows, {subwords:,} subwords")
+            print_line(
+                f"{split:<5} {name}: {corpus.counts['rows']:,} rows, {subwords:,} subwords"
+            )
 
 
 def _end_with_parent() -> None:

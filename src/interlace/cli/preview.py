@@ -62,7 +62,9 @@ def preview(
     from interlace.training.preview import preview_batch
 
     example = _example(languages, source, target, links)
-    settings = nested_changes(changes, "key=value, such as masking.rate=0.3", {"name": objective})
+    settings = nested_changes(
+        changes, "key=value, such as masking.rate=0.3", {"name": objective}
+    )
     built_objective = OBJECTIVES.build(settings, objective)
     if vocab:
         subwords = Vocab.load(vocab)

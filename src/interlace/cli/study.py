@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from interlace.cli.common import options
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import print_rows, print_table
 from interlace.core.display import listed
+from interlace.core.json_files import JsonObject
 
 if TYPE_CHECKING:
     from interlace.experiments.studies import Study
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 def study(
     name: Annotated[
         str,
-        typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick."),
+        typer.Argument(
+            metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick."
+        ),
     ],
     into: Annotated[
         Path | None, options.output("Folder of the study. Optional with --dry-run.", kind="run")
@@ -81,7 +84,7 @@ def _list_cells(
     from interlace.experiments.studies.running import missing_of_cells
 
     study_folder = StudyFolder(into) if into else None
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     unfinished = []
     for cell in matching(cells_of(settings, folder), only):
         state = "waiting" if study_folder is None else study_folder.status(cell)

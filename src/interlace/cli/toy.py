@@ -1,19 +1,21 @@
 """Write the embedded toy corpus in standard formats."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import language_codes
+from interlace.core.json_files import JsonObject
 
 
 def toy(
     into: Annotated[Path, options.output("The folder to write.", kind="folder")],
     languages: Annotated[
-        str, typer.Option("--languages", help="Language codes, separated by commas. Default: all.")
+        str,
+        typer.Option("--languages", help="Language codes, separated by commas. Default: all."),
     ] = "",
     pairs: Annotated[
         int | None,
@@ -31,7 +33,7 @@ def toy(
     from interlace.toy.corpus import write_toy
     from interlace.toy.settings import ToyCorpus
 
-    settings: dict[str, Any] = {}
+    settings: JsonObject = {}
     if pairs:
         settings |= ToyCorpus.sizes(pairs)
     if languages:

@@ -41,7 +41,9 @@ _PROBLEMS = {  # by name of `Window.counts`
 
 
 def translate(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")
+    ],
     source: FromLanguage,
     target: ToLanguage,
     input_: Annotated[
@@ -107,7 +109,9 @@ def translate(
     counts = Counter[str]()
     is_typed = input_ is None and sys.stdin.isatty()
     size = window or (1 if is_typed else LINES)
-    shows_bar = into is not None or not sys.stdout.isatty()  # else it would be between the lines
+    shows_bar = (
+        into is not None or not sys.stdout.isatty()
+    )  # else it would be between the lines
     bar = watching() if shows_bar else nullcontext(no_progress)
     with stored_windows(into) as stored, lines_to(into) as write, bar as progress:
         for translated in translator.windows(lines, size, stored):

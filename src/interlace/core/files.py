@@ -68,7 +68,9 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
     must_not_be_special(missing.parent, "folder")
     if not missing.parent.is_dir():
         raise DataError(f"{path}: no such {what}; {missing.parent} is not a folder")
-    raise DataError(f"{path}: no such {what}{did_you_mean(missing.name, _names(missing.parent))}")
+    raise DataError(
+        f"{path}: no such {what}{did_you_mean(missing.name, _names(missing.parent))}"
+    )
 
 
 def must_not_be_special(path: Path, what: str = "file") -> None:
@@ -81,7 +83,9 @@ def must_not_be_special(path: Path, what: str = "file") -> None:
             f"{path}: a pipe or a device where a {what} is expected; input may be read twice"
         )
     if path.is_symlink() and not path.exists():
-        raise DataError(f"{path}: a symbolic link to {path.readlink()}, where there is no {what}")
+        raise DataError(
+            f"{path}: a symbolic link to {path.readlink()}, where there is no {what}"
+        )
 
 
 def _is_stream(path: Path) -> bool:
@@ -141,7 +145,9 @@ def atomic(path: Path | str, suffix: str | None = None) -> Iterator[Path]:
             partial.unlink(missing_ok=True)
 
 
-def must_be_replaceable(path: Path | str, mark: str, what: str, contents: Iterable[str]) -> None:
+def must_be_replaceable(
+    path: Path | str, mark: str, what: str, contents: Iterable[str]
+) -> None:
     """Reject an output path, which writing would replace, unless it is an older `what`: a folder with a `mark`.
 
     contents: patterns of its other files, as in `check_contents`; anything else, which would be deleted, is an error.
@@ -361,7 +367,9 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 def _names(folder: Path) -> list[str]:
     """Return the file names of a folder, at most 200."""
-    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))[:200]
+    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))[
+        :200
+    ]
 
 
 def must_take_a_file(path: Path) -> None:

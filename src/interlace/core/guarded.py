@@ -43,7 +43,9 @@ def guarded_results(
         output = error.stdout or b""
     ready, *lines = output.decode("ascii").split("\n")
     if ready != _READY:
-        raise LostProcessError("a child process of Python cannot be started; see its error above")
+        raise LostProcessError(
+            "a child process of Python cannot be started; see its error above"
+        )
     return [json.loads(line) for line in lines[:-1]]  # the last one is empty or incomplete
 
 

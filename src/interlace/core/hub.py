@@ -13,7 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 from interlace.core.errors import InterlaceError, SettingsError
 
 TIMEOUT = 3.0  # seconds, for each address of the server
-_SILENCE = 30.0  # seconds without a byte of an answer, for requests without a limit of their own
+_SILENCE = (
+    30.0  # seconds without a byte of an answer, for requests without a limit of their own
+)
 
 
 class UnexpectedAnswerError(ConnectionError):
@@ -76,7 +78,9 @@ def hub_errors() -> Iterator[None]:
     except Exception as error:
         from_http = type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "requests"}
         is_closed = isinstance(error, RuntimeError) and "client has been closed" in str(error)
-        is_malformed = isinstance(error, LookupError | TypeError | AttributeError | RecursionError)
+        is_malformed = isinstance(
+            error, LookupError | TypeError | AttributeError | RecursionError
+        )
         if isinstance(error, InterlaceError) or not (from_http or is_closed or is_malformed):
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")

@@ -21,6 +21,8 @@ MAX_DEPTH = 100  # lists and tables inside of each other
 _MAX_DIGITS = 40  # of an integer; `model_max_length` of tokenizers has 31
 _REQUIRED: Any = object()
 
+JsonObject = dict[str, Any]  # also a table of TOML
+
 # keys that a TypedDict lacks are kept, unchecked
 json_record = with_config(ConfigDict(extra="allow", strict=True))
 
@@ -40,7 +42,11 @@ def read_json(
     if default is not _REQUIRED and not Path(path).exists():
         return default
     return checked(
-        read_limited(path, parse_json, error, "damaged", remedy), schema, str(path), remedy, error
+        read_limited(path, parse_json, error, "damaged", remedy),
+        schema,
+        str(path),
+        remedy,
+        error,
     )
 
 
@@ -84,7 +90,9 @@ def check_folder(folder: Path, patterns: Iterable[str] = ("*.json",)) -> Path:
 def write_json(path: Path, data: Any) -> None:
     """Write data as JSON, atomically."""
     with atomic(path) as partial:
-        partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_text(
+            json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
 
 def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = False) -> Any:
@@ -107,13 +115,17 @@ def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = Fa
     return data
 
 
-def parse_toml(text: str | bytes) -> dict[str, Any]:
+def parse_toml(text: str | bytes) -> JsonObject:
     """Parse TOML, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit."""
     return _parsed(text, tomllib.loads)
 
 
 def checked(
-    data: Any, schema: Any, where: str, remedy: str = "", error: type[InterlaceError] = DataError
+    data: Any,
+    schema: Any,
+    where: str,
+    remedy: str = "",
+    error: type[InterlaceError] = DataError,
 ) -> Any:
     """Return data as a schema; raise `error` that names the key, what was found and what is expected."""
     try:
@@ -148,9 +160,9 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Return an object of JSON; raise a ValueError if a key occurs twice."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for key, value in pairs:
         if key in values:
             raise ValueError(f"several values of {key!r:.200}")
@@ -168,7 +180,9 @@ def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
         text = text.decode("utf-8-sig")
     try:
         data = parse(text)
-        deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(data)
+        deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(
+            data
+        )
     except RecursionError:
         deep = True
     if deep:

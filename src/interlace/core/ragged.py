@@ -34,7 +34,10 @@ class Ragged:
 
     @classmethod
     def of(
-        cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None
+        cls,
+        rows: Sequence[Sequence[Any]],
+        dtype: DTypeLike = np.int32,
+        width: int | None = None,
     ) -> Ragged:
         """Build from lists; `width` is the second axis of rows of tuples (required if all may be empty)."""
         entries = list(chain.from_iterable(rows))

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from interlace.core.display import listed
 from interlace.core.errors import SettingsError, nearest
+from interlace.core.json_files import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,7 @@ class Settings(BaseModel, metaclass=_Kind):
         except ValidationError as error:
             raise SettingsError(_explain(error, cls, where)) from None
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> JsonObject:
         """Return plain data from which `read` builds an equal object."""
         return self.model_dump(mode="json")
 

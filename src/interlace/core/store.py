@@ -23,7 +23,7 @@ from typing import Any
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import must_not_be_special
-from interlace.core.json_files import parse_json, parse_toml, read_limited
+from interlace.core.json_files import JsonObject, parse_json, parse_toml, read_limited
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class ConfigStore:
                 names.append(name)
         return sorted(names)
 
-    def find(self, name: str, folder: Path | None = None, *, shared: bool = False) -> ConfigFile:
+    def find(
+        self, name: str, folder: Path | None = None, *, shared: bool = False
+    ) -> ConfigFile:
         """Return the file of this path (under `folder`, if given) or shipped name; a DataError suggests the nearest.
 
         shared: whether a file with variants may be named without one, for what its variants share.
@@ -87,9 +89,11 @@ class ConfigStore:
         for neighbor in path.parent.glob("*.toml"):
             options.append(str(Path(name).with_name(neighbor.name)))
         hint = did_you_mean(name, options)
-        raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
+        raise DataError(
+            f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}"
+        )
 
-    def read(self, name: str, folder: Path | None = None) -> dict[str, Any]:
+    def read(self, name: str, folder: Path | None = None) -> JsonObject:
         """Return the settings of the file or shipped name (see `find`), merged with everything that it extends.
 
         `extends = "tiny/mlm"` names a shipped configuration, a file in the same folder, or a variant of the same file
@@ -98,7 +102,7 @@ class ConfigStore:
         """
         return copy.deepcopy(self._read(self.find(name, folder), set()))
 
-    def _read(self, file: ConfigFile, extending: set[ConfigFile]) -> dict[str, Any]:
+    def _read(self, file: ConfigFile, extending: set[ConfigFile]) -> JsonObject:
         """Return the settings of a file; extending: the files that extend it."""
         resolved = ConfigFile(file.path.resolve(), file.variant)
         if resolved in extending:
@@ -150,17 +154,19 @@ class ConfigStore:
             raise DataError(f"{file}: expected the name of a variant of this file{hint}")
         return file
 
-    def _load(self, path: Path) -> dict[str, Any]:
+    def _load(self, path: Path) -> JsonObject:
         """Return the settings of a file, which callers must not change: parsed files are shared."""
         parse = parse_json if path.suffix == ".json" else _parse_toml
         data = read_limited(path, parse, SettingsError, f"not a valid {self.kind}")
         if not isinstance(data, dict):
-            raise SettingsError(f"{path}: not a valid {self.kind}: expected a table of settings")
+            raise SettingsError(
+                f"{path}: not a valid {self.kind}: expected a table of settings"
+            )
         if path.is_relative_to(self.folder):
             return data
         return self.located(data, path.parent)
 
-    def located(self, data: dict[str, Any], folder: Path, table: str = "") -> dict[str, Any]:
+    def located(self, data: JsonObject, folder: Path, table: str = "") -> JsonObject:
         """Return settings with relative paths made absolute, which count from `folder`; table: the key of `data`."""
         settings = dict(data)
         for name, value in data.items():
@@ -179,7 +185,7 @@ def _public(variants: Mapping[str, Any]) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _parse_toml(content: bytes) -> dict[str, Any]:
+def _parse_toml(content: bytes) -> JsonObject:
     """Return the parsed TOML; cached, because the shipped files are read again for each recipe that extends them."""
     return parse_toml(content)
 
@@ -187,7 +193,7 @@ def _parse_toml(content: bytes) -> dict[str, Any]:
 _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
 
 
-def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def merged(base: JsonObject, data: JsonObject) -> JsonObject:
     """Merge two tables recursively; values of `data` override those of `base`."""
     both = dict(base)
     for key, value in data.items():
@@ -199,7 +205,7 @@ def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     return both
 
 
-def change(data: dict[str, Any], key: str, value: str) -> None:
+def change(data: JsonObject, key: str, value: str) -> None:
     """Set `a.b.c` to a TOML value; anything that is not valid TOML is taken as a string."""
     try:
         parsed = parse_toml(f"value = {value}")["value"]
@@ -210,7 +216,7 @@ def change(data: dict[str, Any], key: str, value: str) -> None:
     put(data, key, parsed)
 
 
-def put(data: dict[str, Any], key: str, value: Any) -> None:
+def put(data: JsonObject, key: str, value: Any) -> None:
     """Set `a.b.c` to a value and create missing tables; a part of the key that contains a dot is quoted."""
     *sections, last = [quoted or plain for quoted, plain in _KEY.findall(key)] or [""]
     if not last:

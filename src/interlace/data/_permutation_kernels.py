@@ -7,8 +7,8 @@ mapped again until it falls inside (cycle walking; Black & Rogaway 2002, section
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import AnyArray, IntArray
 
 Numbers = IntArray
@@ -17,7 +17,7 @@ _MIN_BITS = 8  # smaller networks cannot reach all permutations
 _ROUNDS = 8
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def permuted(
     first: int,
     last: int,
@@ -37,7 +37,7 @@ def permuted(
     return images
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def permuted_within(
     first: int,
     last: int,
@@ -66,7 +66,7 @@ def permuted_within(
     return images
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cuts(ascending: AnyArray, budget: int) -> Numbers:
     """Return the borders of batches of ascending lengths whose longest one times their number is within the budget.
 
@@ -83,7 +83,7 @@ def cuts(ascending: AnyArray, budget: int) -> Numbers:
     return borders[: batch + 2].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bits(size: Any) -> int:
     """Return the bits of the smallest network that permutes `size` numbers."""
     bits = _MIN_BITS
@@ -92,7 +92,7 @@ def _bits(size: Any) -> int:
     return bits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _image(
     number: Any,
     size: Any,
@@ -114,7 +114,7 @@ def _image(
             return number
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mixed(value: Any, salt: int) -> Any:
     """Return 64 well-mixed bits: the finalizer of SplitMix64 (Steele et al. 2014)."""
     value += np.uint64(salt + 1) * np.uint64(0x9E3779B97F4A7C15)

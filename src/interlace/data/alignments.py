@@ -31,6 +31,7 @@ from interlace.alignment.phrase_rules import TableRules
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import AnyArray, FloatArray, Ragged
 from interlace.data import KnownPhrases, RowNumbers
 from interlace.data.store import ColumnFolder, read_meta, write_columns
@@ -127,7 +128,7 @@ class WordAlignments(ColumnFolder):
         """
         folder = Path(folder)
         counts = {"rows": 0, "links": 0}
-        meta: dict[str, Any] = {"kind": cls.KIND, "counts": counts}
+        meta: JsonObject = {"kind": cls.KIND, "counts": counts}
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, links, confidence in chunks:
@@ -138,7 +139,9 @@ class WordAlignments(ColumnFolder):
                     links,
                     words.first,
                 )
-                meta.update(languages=list(words.languages), word_tokenizer=words.word_tokenizer)
+                meta.update(
+                    languages=list(words.languages), word_tokenizer=words.word_tokenizer
+                )
                 counts["rows"] += len(words)
                 counts["links"] += len(links.flat)
                 grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
@@ -251,7 +254,7 @@ class PhraseStore(ColumnFolder):
 
         table: counted from the same words, so that both have the same word types.
         """
-        meta: dict[str, Any] = {
+        meta: JsonObject = {
             "kind": cls.KIND,
             "languages": list(alignments.languages),
             "word_tokenizer": alignments.word_tokenizer,

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from interlace.core.json_files import JsonObject
 from interlace.data.cache import cached, changes_since, folder_of
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ class Artifact(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """Everything that the data depend on, as JSON data: files by `content_key`, other artifacts by their `id`."""
 
     def needs(self) -> Sequence[Artifact[Any]]:

@@ -25,7 +25,7 @@ from interlace.core.files import (
     user_path,
     write_fault,
 )
-from interlace.core.json_files import read_json
+from interlace.core.json_files import JsonObject, read_json
 from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 
@@ -141,9 +141,9 @@ def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
     """
     path = cache_folder() / _LATEST / kind / f"{_hash(name)}.json"
     current = json.loads(_text_of(kind, key))
-    latest: dict[str, Any] = {}
+    latest: JsonObject = {}
     with suppress(OSError, DataError):  # damaged
-        latest = read_json(path, dict[str, Any], {})
+        latest = read_json(path, JsonObject, {})
     with suppress(OSError), atomic(path) as partial:  # a cache may be read-only
         partial.write_text(json.dumps(current), encoding="utf-8")
     if not latest:
@@ -194,7 +194,7 @@ def _digest(path: Path) -> str:
     times = [state.st_mtime_ns, state.st_ctime_ns]
     seen = {"path": str(path), "state": [state.st_size, *times, state.st_ino]}
     with suppress(OSError, DataError):  # damaged
-        stored = read_json(memo, dict[str, Any], {})
+        stored = read_json(memo, JsonObject, {})
         digest = stored.pop("digest", "")
         if stored == seen and isinstance(digest, str):
             return digest

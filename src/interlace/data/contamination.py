@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import IntArray
 from interlace.data.filters import Chunk, sides
 from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, RowNames
@@ -94,7 +95,7 @@ class Contamination:
     exact: ContaminatedExamples
     ngram: ContaminatedExamples
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> JsonObject:
         """Return plain data for JSON: percent of the examples with a whole line, and with at least an n-gram."""
         percent = 100 / max(len(self.held_out), 1)
         excerpts = (*self.exact.excerpts, *self.ngram.excerpts)
@@ -146,7 +147,9 @@ class ContaminationSearch:
                 hashes.setdefault(grams.n, []).append(grams.hashes)
         self._known = {n: _KnownHashes(arrays) for n, arrays in hashes.items()}
         self._row_count = 0
-        self._names: list[tuple[int, RowNames]] = []  # the number of the first line of each chunk
+        self._names: list[
+            tuple[int, RowNames]
+        ] = []  # the number of the first line of each chunk
 
     def search(self, text: Text, names: RowNames) -> None:
         """Search a chunk of training text; names: of its lines."""

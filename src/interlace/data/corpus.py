@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import AnyArray, Int32Array, IntArray, Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
@@ -52,8 +53,8 @@ class _StoredCorpus(ColumnFolder):
         notes: counts of rows that are left out, by reason; read after the last chunk.
         Raise a DataError if there are no rows (unless `can_be_empty`).
         """
-        counts: dict[str, Any] = {"rows": 0, "subwords": dict.fromkeys(languages, 0)}
-        meta: dict[str, Any] = {
+        counts: JsonObject = {"rows": 0, "subwords": dict.fromkeys(languages, 0)}
+        meta: JsonObject = {
             "kind": cls.KIND,
             "languages": list(languages),
             "word_tokenizer": word_tokenizer,
@@ -63,7 +64,9 @@ class _StoredCorpus(ColumnFolder):
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
                 counts["rows"] += len(chunk)
-                sides = [chunk] if isinstance(chunk, Sentences) else [chunk.source, chunk.target]
+                sides = (
+                    [chunk] if isinstance(chunk, Sentences) else [chunk.source, chunk.target]
+                )
                 stored: dict[str, Ragged] = {}
                 for language, group, side in zip(
                     languages,

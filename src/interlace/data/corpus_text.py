@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.alignments import StoredText
@@ -48,7 +49,7 @@ class CorpusText:
         return "-".join(self.languages)
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """Everything that the text depends on, as JSON data; files by their contents."""
         tokenizers = [self.word_tokenizer.of(language) for language in self.languages]
         return {
@@ -65,7 +66,9 @@ class CorpusText:
             ],
             "files": [content_key(path) for path in self.files],
             "normalization": self.normalization.dump(),
-            "filters": [[rule.name, rule.dump(), plugin_hash(type(rule))] for rule in self.filters],
+            "filters": [
+                [rule.name, rule.dump(), plugin_hash(type(rule))] for rule in self.filters
+            ],
         }
 
     def chunks(self, notes: Counter[str] | None = None) -> Iterator[list[Text]]:
@@ -188,7 +191,7 @@ class EncodedCorpus(Artifact[AnyCorpus]):
         return name
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The text and the vocabulary."""
         return {**self.text.key, "vocab": self.vocab.fingerprint, "part": self.part_of_text}
 
@@ -249,7 +252,7 @@ class StoredPairs(Artifact[StoredText]):
         return f"the stored text of {self.corpus_text}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The text."""
         return self.corpus_text.key
 
@@ -311,7 +314,9 @@ def build_corpus(
     )
 
 
-def join_corpora(folders: Sequence[Path], languages: Sequence[str], into: Path | str) -> AnyCorpus:
+def join_corpora(
+    folders: Sequence[Path], languages: Sequence[str], into: Path | str
+) -> AnyCorpus:
     """Write the corpus of several files: byte for byte what `build_corpus` writes of them; folders open one by one."""
     kind = _kind_of(languages)
     metas = [read_meta(folder, kind.KIND) for folder in folders]

@@ -17,13 +17,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 from tokenizers.models import Unigram
 from tokenizers.pre_tokenizers import ByteLevel
 
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
 from interlace.data import Sentences
 from interlace.data.tokenizer_files import tokenizer_errors
@@ -127,7 +127,7 @@ def _without_blanks(text: str, *, by_bytes: bool) -> bytes:
     return "".join(text.split()).encode()
 
 
-def _bare(token: str, model: dict[str, Any]) -> str:
+def _bare(token: str, model: JsonObject) -> str:
     """Return a token without the marks of its place in a word, such as `##`."""
     prefix = model.get("continuing_subword_prefix") or ""
     if len(token) > len(prefix):
@@ -253,7 +253,9 @@ class Encoder:
             starts = [0, *spans[cuts, 0].tolist()]
             ends = [*starts[1:], len(line)]
             words_before += [0, *cuts.tolist()]
-            for start, end, inner_spans in zip(starts, ends, np.split(spans, cuts), strict=True):
+            for start, end, inner_spans in zip(
+                starts, ends, np.split(spans, cuts), strict=True
+            ):
                 parts.append(line[start:end])
                 part_spans.append(inner_spans - start)
         words = Ragged.from_lengths(np.concatenate(part_spans), map(len, part_spans))
@@ -411,7 +413,9 @@ def _sentences(text: Text, ids: Ragged, starts: IntArray) -> Sentences:
     word_ends = line_starts_of_words + text.words.flat[:, 1]
     words_ended = np.zeros(first_characters[-1] + 1, np.int32)
     words_ended[word_ends] = 1
-    np.cumsum(words_ended, out=words_ended)  # (C + 1,) words that end at or before each character
+    np.cumsum(
+        words_ended, out=words_ended
+    )  # (C + 1,) words that end at or before each character
     word_counts = text.words.lengths
     stops = np.cumsum(word_counts)
     first_words = np.repeat(stops - word_counts, ids.lengths)  # (T,) of the line

@@ -21,12 +21,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from tokenizers import Encoding, Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import Ragged
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.tokenizer_training import sample_lines
@@ -41,7 +41,9 @@ _BLANKS = "▁ "  # what normalizers put before a word
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # a subword for a byte of a character without a subword
 _CONTEXT = "a "  # encoded before a word, so that it is cut as inside a line
 _ENCODED_AT_ONCE = 100_000
-_FIRST_SIGN = 0x10000  # the character that stands for the first subword while merges are learned
+_FIRST_SIGN = (
+    0x10000  # the character that stands for the first subword while merges are learned
+)
 
 
 def extend_vocab(
@@ -88,12 +90,16 @@ def extend_vocab(
         )
     tokenizer = model.tokenizer()
     old_ids = vocab.tokenizer.get_vocab(with_added_tokens=True)
-    moved = [token for token, old_id in old_ids.items() if tokenizer.token_to_id(token) != old_id]
+    moved = [
+        token for token, old_id in old_ids.items() if tokenizer.token_to_id(token) != old_id
+    ]
     if moved or tokenizer.get_vocab_size() < len(old_ids) + len(pieces):
         raise DataError(
             f"{vocab.name}: this tokenizer cannot be extended: ids of its tokens change"
         )
-    return vocab.with_tokenizer(tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32)))
+    return vocab.with_tokenizer(
+        tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32))
+    )
 
 
 def _learn(
@@ -213,7 +219,7 @@ def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> Counter[S
 class _Model:
     """The state of a tokenizer as `tokenizers` serializes it, to which subwords are added in place."""
 
-    def __init__(self, state: dict[str, Any]) -> None:
+    def __init__(self, state: JsonObject) -> None:
         self.state = state
         self.model = state["model"]
         self.prefix = self.model.get("continuing_subword_prefix") or ""

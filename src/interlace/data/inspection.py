@@ -11,14 +11,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import IntArray
-from interlace.data.filters import Chunk, Filter, Keep, characters, chunk_of, on_all_sides, sides
+from interlace.data.filters import (
+    Chunk,
+    Filter,
+    Keep,
+    characters,
+    chunk_of,
+    on_all_sides,
+    sides,
+)
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.ratio import Ratio
@@ -37,7 +45,7 @@ class InspectionReport:
     """Facts and findings about a corpus; facts of a side are under its language."""
 
     name: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -45,7 +53,7 @@ class InspectionReport:
         """Whether a corpus could not be built from this."""
         return any(finding.level == "error" for finding in self.findings)
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> JsonObject:
         """Return plain data for JSON."""
         return asdict(self)
 
@@ -111,7 +119,9 @@ class Inspector:
 
     def _with_words(self, chunk: Chunk) -> Chunk:
         """Return a chunk with the words of the inspector's word tokenizer."""
-        texts = [Text.of(text.lines, text.language, self.word_tokenizer) for text in sides(chunk)]
+        texts = [
+            Text.of(text.lines, text.language, self.word_tokenizer) for text in sides(chunk)
+        ]
         return chunk_of(texts)
 
 
@@ -184,7 +194,7 @@ class _Rows:
                 measure.examples.append(Excerpt.of(name, *lines))
         self.count += len(chunk)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """Return `rows`, and words and characters by language."""
         by_language = {}
         for language in self._languages:

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import JsonObject, json_record, read_json
 from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.data import RowNumbers
 
@@ -64,7 +64,7 @@ class ColumnFolder:
         return str(self.meta["word_tokenizer"])
 
     @property
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> JsonObject:
         """`rows` and further counts, such as `subwords` and `words` by language, or `links`."""
         return dict(self.meta["counts"])
 
@@ -84,7 +84,7 @@ class ColumnFolder:
                 )
 
     @property
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> JsonObject:
         """What rows of two folders must have in common; a corpus does not count links."""
         return {
             "languages": self.languages,
@@ -217,11 +217,11 @@ class _Meta(TypedDict):
     kind: str
     languages: list[str]
     word_tokenizer: str
-    counts: dict[str, Any]
+    counts: JsonObject
     columns: dict[str, int]
 
 
-def read_meta(folder: Path, kind: str) -> dict[str, Any]:
+def read_meta(folder: Path, kind: str) -> JsonObject:
     """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind or format."""
     path = must_exist(folder / META, "corpus description")
     meta: _Meta = read_json(path, _Meta, remedy=_REMEDY)

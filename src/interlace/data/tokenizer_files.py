@@ -9,11 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+)
 
 from interlace.core.errors import DataError, InterlaceError, MissingDependencyError
 from interlace.core.files import must_exist, must_not_be_special, nearest_folder, user_path
-from interlace.core.json_files import check_folder, check_size, read_json
+from interlace.core.json_files import JsonObject, check_folder, check_size, read_json
 from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
@@ -47,7 +55,7 @@ _CODE_KEY = re.compile(
 _TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 
 
-def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
+def find_tokenizer(name: str) -> tuple[Tokenizer, JsonObject]:
     """Return a tokenizer and its configuration; raise a DataError if it is missing, damaged, useless or only slow."""
     tokenizer, config = _open_tokenizer(name)
     with tokenizer_errors(name):
@@ -55,7 +63,7 @@ def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
     return tokenizer, config
 
 
-def _open_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
+def _open_tokenizer(name: str) -> tuple[Tokenizer, JsonObject]:
     path = user_path(name)
     if path.is_file():
         return _read_tokenizer(path), _read_config(path.parent)
@@ -110,7 +118,9 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
             folder = huggingface_hub.snapshot_download(
                 name, allow_patterns=patterns, ignore_patterns=["*/*"]
             )
-    except errors.RepositoryNotFoundError as error:  # also for one that its authors grant access to
+    except (
+        errors.RepositoryNotFoundError
+    ) as error:  # also for one that its authors grant access to
         raise DataError(
             f"{name!r}: no such folder, and the Hugging Face hub refuses it: no such repository, or a private or gated "
             f"one: get access on its page, then run `hf auth login`{hint}"
@@ -172,13 +182,13 @@ def no_prompts() -> Iterator[None]:
         builtins.input = ask
 
 
-def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+def _open_folder(folder: Path) -> tuple[Tokenizer, JsonObject]:
     config = _read_config(check_folder(folder, _PATTERNS))
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
     xlm_files = [folder / name for name in (_XLM_VOCAB, _XLM_MERGES, "config.json")]
     if all(path.is_file() for path in xlm_files):
-        model_config = read_json(folder / "config.json", dict[str, Any])
+        model_config = read_json(folder / "config.json", JsonObject)
         if model_config.get("model_type") == "xlm":
             config = {**_XLM_ROLES, **config}
             return _build_xlm(folder, config), config
@@ -258,11 +268,13 @@ def _check_growth(part: str, component: Any, path: Path) -> None:
         for original, text in zip(originals, texts, strict=True):
             if len(text) > _MAX_GROWTH * len(original):
                 fault = f"its {part} makes {len(text):,} characters of {len(original)}"
-                raise DataError(f"{path}: {fault}; expected at most {_MAX_GROWTH} times as many")
+                raise DataError(
+                    f"{path}: {fault}; expected at most {_MAX_GROWTH} times as many"
+                )
     _check_insertions(part, steps, path)
 
 
-def _check_insertions(part: str, steps: list[dict[str, Any]], path: Path) -> None:
+def _check_insertions(part: str, steps: list[JsonObject], path: Path) -> None:
     """Raise a DataError if regular expressions may insert much text: they can match between any two characters.
 
     `(?=.{2000})` matches only in texts that are longer than those tried.
@@ -273,7 +285,9 @@ def _check_insertions(part: str, steps: list[dict[str, Any]], path: Path) -> Non
         if expression is not None and expression not in KNOWN_EXPRESSIONS:
             growth *= 1 + len(step.get("content", ""))
     if growth > _MAX_GROWTH:
-        fault = f"the regular expressions of its {part} may make a text {growth:,} times as long"
+        fault = (
+            f"the regular expressions of its {part} may make a text {growth:,} times as long"
+        )
         raise DataError(f"{path}: {fault}; expected at most {_MAX_GROWTH} times")
 
 
@@ -290,7 +304,7 @@ def _check_template(processor: Any, path: Path) -> None:
                 )
 
 
-def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
+def _steps(part: JsonObject) -> list[JsonObject]:
     """Return the steps of a normalizer, a decoder or a post-processor, in order."""
     if part["type"] != "Sequence":
         return [part]
@@ -301,11 +315,11 @@ def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
     return steps
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
+def _read_config(folder: Path) -> JsonObject:
+    merged: JsonObject = {}
     for name in _CONFIG_FILES:
         if (folder / name).is_file():
-            data = read_json(folder / name, dict[str, Any])
+            data = read_json(folder / name, JsonObject)
             merged.update({key: value for key, value in data.items() if value is not None})
     return dict(without_code(merged))
 
@@ -354,7 +368,7 @@ def _check_class(folder: Path) -> None:
     """Raise a DataError if a configuration names a class of transformers that is no tokenizer."""
     for path in (folder / "config.json", folder / "tokenizer_config.json"):
         if path.is_file():
-            name = read_json(path, dict[str, Any]).get("tokenizer_class")
+            name = read_json(path, JsonObject).get("tokenizer_class")
             if name is not None and not _TOKENIZER_CLASS.fullmatch(str(name)):
                 raise DataError(
                     f"{path}: tokenizer_class: expected a tokenizer of transformers (found {name!r})"
@@ -377,7 +391,7 @@ _XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a ro
 }
 
 
-def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
+def _build_xlm(folder: Path, config: JsonObject) -> Tokenizer:
     """Return XLM's tokenizer; merges whose result is not in the vocabulary are dropped, so that parts stay known."""
     vocab = read_json(folder / _XLM_VOCAB, dict[str, int])
     roles = {key: _content(config[key]) for key in _XLM_ROLES}
@@ -408,7 +422,9 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
         tokenizer.normalizer = normalizers.Sequence(steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(XLM_WORDS), "removed", invert=True)
     tokenizer.decoder = decoders.BPEDecoder(_XLM_END)
-    special = [token for token in vocab if token in roles.values() or token.startswith("<special")]
+    special = [
+        token for token in vocab if token in roles.values() or token.startswith("<special")
+    ]
     tokenizer.add_special_tokens(
         [AddedToken(token, special=True, normalized=False) for token in special]
     )

@@ -47,7 +47,9 @@ class SampledLines:
     copies: int
 
 
-def train_tokenizer(kind: TokenizerKind, size: int, sampled: Sequence[SampledLines]) -> Tokenizer:
+def train_tokenizer(
+    kind: TokenizerKind, size: int, sampled: Sequence[SampledLines]
+) -> Tokenizer:
     """Train a tokenizer, without literal `<unk>`; raise a DataError if `size` is less than the alphabet needs."""
     by_bytes = kind == "byte-bpe"
     alphabet_size = 256 if by_bytes else _count_characters(sampled) + 1  # and the blank
@@ -121,7 +123,9 @@ def sample_lines(
         pools[language] = pool
         counts.append(count)
     drawn = min(sum(counts), max_lines)
-    line_counts = np.ceil(temperature(np.array(counts), alpha) * drawn).astype(int)  # (languages,)
+    line_counts = np.ceil(temperature(np.array(counts), alpha) * drawn).astype(
+        int
+    )  # (languages,)
     sampled: list[SampledLines] = []
     for number, (language, pool) in enumerate(pools.items()):
         copies, remainder = divmod(int(line_counts[number]), len(pool))
@@ -187,9 +191,7 @@ def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[st
 def _pieces(blank: str) -> str:
     """Return GPT-2's pieces with marks and joiners among letters: without them a Hindi vowel sign is its own piece."""
     letters = r"\p{L}\p{M}\x{200C}\x{200D}"
-    return (
-        rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+"
-    )
+    return rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+"
 
 
 _BYTE_PIECES = _pieces(" ")

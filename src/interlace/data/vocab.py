@@ -314,7 +314,9 @@ class Vocab(Encoder):
     def fingerprint(self) -> str:
         """A hash of all that determines ids: vocabularies with the same fingerprint encode every line alike."""
         # Scores of a unigram model are read back from JSON with a last digit that may differ.
-        state = json.loads(self.tokenizer.to_str(), parse_float=lambda text: f"{float(text):.6g}")
+        state = json.loads(
+            self.tokenizer.to_str(), parse_float=lambda text: f"{float(text):.6g}"
+        )
         parts = {key: state[key] for key in _ID_PARTS} | {"special": self._ids}
         data = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -324,7 +326,9 @@ class Vocab(Encoder):
 
     def tokens(self, ids: Iterable[int] | AnyArray) -> list[str]:
         """Return readable subwords: `▁` for a blank, `<e0 a4>` for bytes that are not a whole character."""
-        names = [self.tokenizer.id_to_token(int(number)) or f"<{int(number)}>" for number in ids]
+        names = [
+            self.tokenizer.id_to_token(int(number)) or f"<{int(number)}>" for number in ids
+        ]
         if not self.surfaces.by_bytes:
             return names
         for index, name in enumerate(names):
@@ -344,7 +348,9 @@ class Vocab(Encoder):
 
     def _id(self, role: str) -> int:
         if role not in self._ids:
-            raise DataError(f"tokenizer {self.name!r} has no {role} token, which is needed here")
+            raise DataError(
+                f"tokenizer {self.name!r} has no {role} token, which is needed here"
+            )
         return self._ids[role]
 
     def _separator(self) -> tuple[int, ...]:

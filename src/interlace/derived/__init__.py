@@ -39,7 +39,9 @@ class Transformation(RegistryEntry, ABC):
     def key(self, seed: int) -> int:
         """Return the 64 bits from which all of this transformation's draws are derived."""
         step = crc32(self.name.encode())
-        return int(generator(Purpose.TRANSFORMATION, seed, step).integers(2**64, dtype="uint64"))
+        return int(
+            generator(Purpose.TRANSFORMATION, seed, step).integers(2**64, dtype="uint64")
+        )
 
     def apply(self, text: Text, seed: int = 0) -> DerivedText:
         """Return the derived text with its alignment; as `Chain.apply`."""

@@ -33,7 +33,9 @@ class Transliterate(Transformation):
         False,
         description="Whether punctuation marks and symbols stay; the paper maps them too (table 9).",
     )
-    keep_digits: bool = Field(False, description="Whether digits stay; the paper maps them too.")
+    keep_digits: bool = Field(
+        False, description="Whether digits stay; the paper maps them too."
+    )
 
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
         """Return the derived lines."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic, must_exist, must_not_be_special
+from interlace.core.json_files import JsonObject
 from interlace.core.names import file_in
 from interlace.core.progress import Progress
 from interlace.core.ragged import FloatArray, IntArray
@@ -105,7 +106,9 @@ class WordVectors:
         write_lines(
             words_path, (f"{word}\r" if word.endswith("\r") else word for word in self.words)
         )
-        with atomic(vectors_path) as partial:  # replaces a symbolic link instead of following it
+        with atomic(
+            vectors_path
+        ) as partial:  # replaces a symbolic link instead of following it
             save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
     @classmethod
@@ -181,7 +184,9 @@ def languages_in(folder: Path | str) -> list[str]:
     return sorted(path.stem for path in Path(folder).glob(f"*{_SUFFIX}"))
 
 
-def induce_lexicon(source: WordVectors, target: WordVectors, *, max_words: int = 15_000) -> Lexicon:
+def induce_lexicon(
+    source: WordVectors, target: WordVectors, *, max_words: int = 15_000
+) -> Lexicon:
     """Return mutual nearest neighbors by CSLS as a lexicon (Conneau et al. 2018, section 2.3), by source frequency.
 
     The vectors are in one space. Words without a letter are dropped.
@@ -222,7 +227,7 @@ class CrossLingualVectors:
     """Vectors by language, in one space, and a record of their training as plain data."""
 
     vectors: dict[str, WordVectors]
-    about: dict[str, Any] = field(default_factory=dict)
+    about: JsonObject = field(default_factory=dict)
 
 
 class EmbeddingMethod(RegistryEntry, ABC):

@@ -38,7 +38,11 @@ class Concat(EmbeddingMethod):
                     f"concat: no word of {language!r} occurs {self.skipgram.min_count} times in its text; lower "
                     "'skipgram.min_count', or use more text"
                 )
-        text = next(iter(sources.texts.values())) if len(words) == 1 else Interleaved(sources.texts)
+        text = (
+            next(iter(sources.texts.values()))
+            if len(words) == 1
+            else Interleaved(sources.texts)
+        )
         trained = self.skipgram.train(" + ".join(words), text, seed, progress)
         vectors = {}
         for language, language_words in words.items():

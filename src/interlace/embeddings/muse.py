@@ -66,7 +66,9 @@ class Adversary(Settings):
     hidden: int = Field(
         2048, ge=1, description="Width of the discriminator's two hidden layers (3.1)."
     )
-    learning_rate: float = Field(0.1, gt=0, description="SGD learning rate of both players (3.1).")
+    learning_rate: float = Field(
+        0.1, gt=0, description="SGD learning rate of both players (3.1)."
+    )
     restarts: int = Field(
         2,
         ge=1,
@@ -89,7 +91,9 @@ class Adversary(Settings):
                     players.update(rate)
                     if update % 100 == 0:
                         done = epoch * self.updates + update
-                        progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
+                        progress(
+                            f"adversarial run {number + 1}", done, self.epochs * self.updates
+                        )
                 rotation = nearest_orthogonal(players.mapping.detach().cpu().numpy())
                 rotations.append(rotation)
                 history.append(pair.criterion(rotation))

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from interlace.aligners import Aligner, FittedAligner
 from interlace.alignment import WordPairs
 from interlace.core.data_root import Root
+from interlace.core.json_files import JsonObject
 from interlace.core.progress import Progress
 from interlace.core.ragged import FloatArray, Ragged
 from interlace.data.alignments import WordAlignments
@@ -45,7 +45,7 @@ class CorpusAlignments(Artifact[WordAlignments]):
         return f"the word alignments of {self.text} by {self.aligner.name!r}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The text, and the aligner with the contents of its files and its code."""
         contents = {
             setting: content_key(path) for setting, path in aligner_files(self.aligner).items()

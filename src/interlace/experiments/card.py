@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypedDict
 
 from interlace.core.files import atomic, user_path
-from interlace.core.json_files import checked, json_record, read_json
+from interlace.core.json_files import JsonObject, checked, json_record, read_json
 from interlace.core.markup import markdown_text
 from interlace.data.cache import DIGEST
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
@@ -36,7 +36,7 @@ class _Trained(TypedDict):
     parameters: int
 
 
-def write_card(into: Path, about: dict[str, Any] | None = None) -> None:
+def write_card(into: Path, about: JsonObject | None = None) -> None:
     """Write the card of a finished run into its model folder; write it again after an evaluation, with scores.
 
     about: the content of its `run.json`, if that is not written yet. Without it or a model, nothing is written.
@@ -47,13 +47,13 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> None:
             partial.write_text(card_text(into, about), encoding="utf-8")
 
 
-def card_text(into: Path, about: dict[str, Any]) -> str:
+def card_text(into: Path, about: JsonObject) -> str:
     """Return the card of a finished run."""
     from huggingface_hub import ModelCard
 
     about = checked(about, _Trained, str(into / RUN))
     recipe = Recipe.read(Run(into).stored_recipe or {}, RECIPE)
-    config = read_json(into / "model" / "config.json", dict[str, Any])
+    config = read_json(into / "model" / "config.json", JsonObject)
     content = {
         "name": plain(recipe.name),
         "about": plain(recipe.about),
@@ -101,7 +101,7 @@ def _base(recipe: Recipe) -> str | None:
     return start if is_hub_name else None
 
 
-def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
+def _loading(recipe: Recipe, config: JsonObject) -> JsonObject:
     """Return the template values of the code that loads the model."""
     kind = config.get("model_type")
     is_causal = recipe.causal and kind != "modernbert"
@@ -137,7 +137,7 @@ def _scores(into: Path) -> list[list[str]]:
     return rows
 
 
-def _metadata(recipe: Recipe, config: dict[str, Any]) -> ModelCardData:
+def _metadata(recipe: Recipe, config: JsonObject) -> ModelCardData:
     from huggingface_hub import ModelCardData
 
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)

@@ -39,7 +39,9 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
         name = f"{place.group} {place.corpus} ({split})"
         paths = group.files(split, place.corpus, root)
         languages = place.corpus.split("-")
-        reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
+        reports.append(
+            inspector.inspect(name, group.reading(split), paths, languages, observer)
+        )
 
     for place in recipe.corpora_in("dev").values():
         texts_by_language: dict[str, list[Text]] = {}

@@ -10,7 +10,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from interlace.core.errors import InterlaceError
-from interlace.core.json_files import json_record, read_json, write_json
+from interlace.core.json_files import JsonObject, json_record, read_json, write_json
 from interlace.data.contamination import HeldOutSet, find_contamination
 from interlace.data.filters import sides
 from interlace.data.findings import RowNames
@@ -71,7 +71,7 @@ class _StoredSet(TypedDict):
 
 def stored_contamination(
     folder: Path, trained: Recipe, evaluated: Recipe, tasks: Sequence[str] = ()
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return the contamination of test sets as plain data; store that of all sets in `contamination.json`.
 
     Results of unchanged held-out text are reused; all other sets share one pass over the training text. `unknown` names
@@ -79,7 +79,7 @@ def stored_contamination(
     """
     lineage = Lineage.of(trained)
     path = folder / CONTAMINATION
-    stored: dict[str, Any] = read_json(
+    stored: JsonObject = read_json(
         path,
         dict[str, _StoredSet],
         {},

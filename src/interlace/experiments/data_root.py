@@ -9,6 +9,7 @@ from typing import Any
 from interlace.core.data_root import DataRoot, Root
 from interlace.core.errors import DataError
 from interlace.core.files import nearest_folder, user_path
+from interlace.core.json_files import JsonObject
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, plugin_hash
 from interlace.experiments.recipe import Recipe
@@ -31,7 +32,7 @@ class ToyFiles(Artifact[Path]):
         return f"the toy corpus in {', '.join(self.toy.languages)}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The settings and the code."""
         return {
             **self.toy.dump(),
@@ -103,7 +104,7 @@ def data_key(recipe: Recipe) -> list[Any]:
         return key
     from interlace.experiments.deriving import derived_languages, described_chain
 
-    described: dict[str, Any] = {}
+    described: JsonObject = {}
     for language in derived_languages(recipe, original_root(recipe)):
         described[language.name] = {
             **language.settings.dump(),

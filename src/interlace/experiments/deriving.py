@@ -14,6 +14,7 @@ from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
+from interlace.core.json_files import JsonObject
 from interlace.core.settings import Settings
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, content_key, plugin_hash
@@ -55,7 +56,7 @@ class DerivedLanguageFiles(Artifact[Path]):
         return f"the derived language {self.name!r}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The original files with their readers and filters, the transformations with their files, and the code."""
         tokenizer = RecipeTexts(self.recipe, self.root).word_tokenizer
         return {
@@ -243,7 +244,7 @@ def described_chain(transformations: Chain) -> list[Any]:
     """Return transformations for a key, with the content of their files."""
     described = []
     for transformation in transformations.transformations:
-        contents: dict[str, Any] = {}
+        contents: JsonObject = {}
         for field, paths in files_of(transformation).items():
             contents[field] = [content_key(path) for path in paths]
         described.append(_described(transformation, **contents))

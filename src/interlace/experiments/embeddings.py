@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder
-from interlace.core.json_files import write_json
+from interlace.core.json_files import JsonObject, write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.data.artifacts import Artifact
 from interlace.data.corpus import Corpus
@@ -144,7 +143,7 @@ class CorpusWords(Artifact[Path]):
         return f"the words of {self.language}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The language and the texts."""
         return {"language": self.language, "text": [text.key for text in self.texts]}
 
@@ -184,7 +183,9 @@ def token_lines(workspace: Workspace) -> Iterable[Sequence[str]]:
             if isinstance(corpus, Corpus) and corpus.language == language:
                 corpora.append(corpus)
         if not corpora:
-            raise DataError(f"recipe {workspace.recipe.name!r}: no training text of {language!r}")
+            raise DataError(
+                f"recipe {workspace.recipe.name!r}: no training text of {language!r}"
+            )
         texts[language] = _Lines(partial(_tokens, corpora, names))
     return Interleaved(texts)
 

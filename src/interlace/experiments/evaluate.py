@@ -10,7 +10,7 @@ from typing import Any
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, InterlaceError, RunError
-from interlace.core.json_files import write_json
+from interlace.core.json_files import JsonObject, write_json
 from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
@@ -187,7 +187,9 @@ def evaluate(
     return rows
 
 
-def _jobs(target: Target, names: Sequence[str], *, save_models: bool) -> dict[str, EvaluationJob]:
+def _jobs(
+    target: Target, names: Sequence[str], *, save_models: bool
+) -> dict[str, EvaluationJob]:
     """Return the job of each task for the seed 0; reject tasks that the model or the processes cannot be used for."""
     recipe = target.recipe
     tasks = {name: _task(target, name) for name in names}
@@ -279,7 +281,7 @@ def _write_records(target: Target) -> None:
     write_json(target.into / EVALUATION, target.recipe.dump())
 
 
-def _contamination(target: Target, store: ScoreStore) -> dict[tuple[str, str], dict[str, Any]]:
+def _contamination(target: Target, store: ScoreStore) -> dict[tuple[str, str], JsonObject]:
     """Return the contamination of the scored test sets by task and language, in percent of the examples."""
     if target.trained is None:
         return {}
@@ -318,11 +320,15 @@ class _PlannedRun:
 class _Scoring:
     """Computes the missing scores of one task, with a job for each seed."""
 
-    def __init__(self, target: Target, store: ScoreStore, jobs: Sequence[EvaluationJob]) -> None:
+    def __init__(
+        self, target: Target, store: ScoreStore, jobs: Sequence[EvaluationJob]
+    ) -> None:
         self.target = target
         self.store = store
         self.planned: list[_PlannedRun] = []
-        self.failures: dict[str, InterlaceError] = {}  # seeds and directions may miss the same file
+        self.failures: dict[
+            str, InterlaceError
+        ] = {}  # seeds and directions may miss the same file
         for job in jobs:
             shared: dict[str, EvaluationJob] = {}  # a job, which may hold a loaded model
             for run in runs_of_task(job.task, job.source, job.targets):

@@ -7,11 +7,11 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.json_files import JsonObject
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash
 from interlace.embeddings import WordVectors, induce_lexicon, languages_in
@@ -39,7 +39,7 @@ class CountedLexicon(Artifact[Lexicon]):
         return f"a dictionary of {self.alignments.text}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The alignments, the smallest count of an entry, and the code."""
         return {
             "alignments": self.alignments.id,
@@ -163,7 +163,9 @@ def _induced_lexicons(
             WordVectors.load(folder, target),
             max_words=settings.max_words,
         )
-        log.info("%s-%s: %d mutual nearest neighbors in %s", source, target, len(lexicon), folder)
+        log.info(
+            "%s-%s: %d mutual nearest neighbors in %s", source, target, len(lexicon), folder
+        )
         lexicons[source, target] = lexicon
     return lexicons
 

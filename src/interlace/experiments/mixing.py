@@ -28,7 +28,11 @@ from interlace.experiments.run import Run, starting_points
 from interlace.experiments.workspace import Workspace, sides_of
 from interlace.models.families import Traits
 from interlace.objectives import Objective, Resources
-from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, EntryStatus
+from interlace.objectives.common.dictionaries import (
+    DictionaryPart,
+    DictionarySplit,
+    EntryStatus,
+)
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training.mixture import (
     BatchPlan,
@@ -69,7 +73,9 @@ def build_mixture(workspace: Workspace, traits: Traits) -> Mixture:
         try:
             sources += _sources(workspace, name, traits)
         except (SettingsError, DataError) as error:
-            raise type(error)(f"recipe {recipe.name!r}, [objectives.{name}]: {error}") from error
+            raise type(error)(
+                f"recipe {recipe.name!r}, [objectives.{name}]: {error}"
+            ) from error
     train = recipe.train
     return Mixture(sources, recipe.seed, alpha=train.language_alpha, alternate=train.alternate)
 
@@ -181,7 +187,9 @@ def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> I
     if len(rows) == len(data):
         return None
     dropped = len(data) - len(rows)
-    about = f"{dropped:,} of {len(data):,} rows of {corpus!r} are longer than {max_length} tokens"
+    about = (
+        f"{dropped:,} of {len(data):,} rows of {corpus!r} are longer than {max_length} tokens"
+    )
     if not len(rows):
         raise DataError(f"{about}; raise objectives.{objective.name}.max_length")
     log.info("%s: skipping long rows: %s", objective.name, about)

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from interlace.core.display import listed
 from interlace.core.errors import SettingsError
 from interlace.core.finite import check_finite_weights
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.recipe import Recipe, max_source_lengths, resolve_task
 from interlace.models.backbone import Backbone
@@ -54,7 +54,9 @@ class ModelMetadata:
 
     def write(self, folder: Path) -> None:
         """Write the metadata into a model's folder."""
-        write_json(folder / METADATA, {**vars(self), "normalization": self.normalization.dump()})
+        write_json(
+            folder / METADATA, {**vars(self), "normalization": self.normalization.dump()}
+        )
 
     def check_direction(self, source: str, target: str) -> None:
         """Raise a SettingsError if the direction was not learned; it names those that were."""
@@ -104,14 +106,19 @@ def write_sentence_modules(
     """
     depth = int(backbone.model.config.num_hidden_layers)
     width = backbone.width
-    modules = {"Transformer": "", "WordWeights": _WEIGHTS, "Pooling": _POOLING, "Normalize": _NORM}
-    transformer: dict[str, Any] = {"max_seq_length": min(max_length, backbone.traits.max_length)}
+    modules = {
+        "Transformer": "",
+        "WordWeights": _WEIGHTS,
+        "Pooling": _POOLING,
+        "Normalize": _NORM,
+    }
+    transformer: JsonObject = {"max_seq_length": min(max_length, backbone.traits.max_length)}
     # of the special tokens alone; the others have the weight 1
     names = [""] * max(vocab.size, backbone.vocab_size)
     for number in (vocab.begin, vocab.end, vocab.pad):
         names[number] = str(vocab.tokenizer.id_to_token(number))
     weights = {name: 0.0 for name in names if name}
-    configs: dict[str, Any] = {
+    configs: JsonObject = {
         _WEIGHTS: {"vocab": names, "word_weights": weights, "unknown_word_weight": 1.0},
         _POOLING: {
             "word_embedding_dimension": width,

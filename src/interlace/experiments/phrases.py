@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from interlace.alignment.phrase_rules import TableRules
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.json_files import JsonObject
 from interlace.data.alignments import PhraseStore
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash
@@ -28,7 +28,7 @@ class CorpusPhrases(Artifact[PhraseStore]):
         return f"the phrases of {self.alignments.text}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The alignments, the rules of extraction, and the code."""
         return {
             "alignments": self.alignments.id,

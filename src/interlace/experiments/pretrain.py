@@ -17,7 +17,7 @@ from typing import Any
 from accelerate import Accelerator
 
 from interlace.core.errors import CheckpointError, RunError, SettingsError
-from interlace.core.json_files import write_json
+from interlace.core.json_files import JsonObject, write_json
 from interlace.core.ragged import FloatArray
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
@@ -94,7 +94,7 @@ def _run(
     with accelerator.main_process_first():
         check_inputs(recipe)
     prepared = prepare_run(recipe, accelerator)
-    data: list[dict[str, Any]] = []
+    data: list[JsonObject] = []
     if accelerator.is_main_process:
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
         _store_state(prepared, data, run)
@@ -103,7 +103,9 @@ def _run(
     _train(prepared, progress, run, callback)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
-    if progress.skipped and prepared.training.loss_scale is None:  # fp16 skips to find its scale
+    if (
+        progress.skipped and prepared.training.loss_scale is None
+    ):  # fp16 skips to find its scale
         raise RunError(
             f"the last {progress.skipped} of {progress.done} updates were skipped, because losses or gradients were "
             "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
@@ -113,7 +115,7 @@ def _run(
     accelerator.wait_for_everyone()
 
 
-def _store_state(prepared: PreparedRun, data: list[dict[str, Any]], run: Run) -> None:
+def _store_state(prepared: PreparedRun, data: list[JsonObject], run: Run) -> None:
     """Write what a resumed run must read again, or check that this one does.
 
     data: of `run.json`.
@@ -219,7 +221,7 @@ class ScoreWriter:
     path: Path
     accelerator: Accelerator
 
-    def __call__(self, row: dict[str, Any]) -> None:
+    def __call__(self, row: JsonObject) -> None:
         """Write a row with its `step` and `scores`."""
         if self.accelerator.is_main_process:
             run_folder.append_line(self.path, row)
@@ -327,7 +329,9 @@ def _consume(training: Training, progress: Progress, callbacks: Sequence[Any]) -
         for step in steps(training, progress, weights_are_read):
             for callback in callbacks:
                 callback(step)
-    if progress.ended and progress.done < training.last:  # by a signal; early stopping has a reason
+    if (
+        progress.ended and progress.done < training.last
+    ):  # by a signal; early stopping has a reason
         number = int(received[0] if received else signal.SIGTERM)  # none: of another process
         log.info(
             "stopped by a signal after step %d; rerun the same command to resume", progress.done
@@ -369,7 +373,7 @@ def _finish(
     prepared: PreparedRun,
     run: Run,
     progress: Progress,
-    data: list[dict[str, Any]],
+    data: list[JsonObject],
     seconds: float,
 ) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.

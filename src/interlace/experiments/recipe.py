@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple, cast
 from pydantic import AfterValidator, Field
 
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.json_files import JsonObject
 from interlace.core.names import LanguageName, Name, SingleLanguage
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
@@ -56,7 +57,7 @@ RECIPES = ConfigStore(
 class EvaluationSettings(Settings):
     """Evaluation of the finished model."""
 
-    tasks: dict[Name, dict[str, Any]] = Field(
+    tasks: dict[Name, JsonObject] = Field(
         {},
         description="Settings of tasks by name: see `interlace list tasks`. `task` names the task if the table has "
         "another name, so that one task can be scored on several sets of files.",
@@ -69,7 +70,7 @@ class EvaluationSettings(Settings):
     )
 
 
-def _task(name: str, settings: dict[str, Any]) -> Task:
+def _task(name: str, settings: JsonObject) -> Task:
     entry = dict(settings)
     task_name = entry.pop("task", name)
     return TASKS.build({"name": task_name, **entry}, f"evaluate.tasks.{name}")
@@ -81,7 +82,9 @@ Weight = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.
 class ObjectiveEntry(EntrySettings):
     """An objective of the mixture."""
 
-    weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
+    weight: Weight = Field(
+        "1", description="Sampling weight: a number or a schedule over steps."
+    )
     loss_weight: Weight = Field(
         "1",
         description="Factor of the loss, a number or a schedule (XLM's lambda); 0: no batches are drawn.",
@@ -92,7 +95,7 @@ class ObjectiveEntry(EntrySettings):
         "group before has the same pair. Default: all that it can read; monolingual objectives read both sides of "
         "parallel text only if there is no other.",
     )
-    settings: dict[str, Any] = Field({}, description="Settings of the objective.")
+    settings: JsonObject = Field({}, description="Settings of the objective.")
 
 
 class CorpusOfGroup(NamedTuple):
@@ -133,7 +136,7 @@ class Recipe(Settings):
     corpora: dict[Name, CorpusGroup] = Field(
         {}, description="Corpora by group; none: the recipe only evaluates."
     )
-    filters: dict[str, dict[str, Any]] = Field(
+    filters: dict[str, JsonObject] = Field(
         {}, description="Filters of training text in order: settings by name."
     )
     align: AlignSettings | None = Field(
@@ -332,7 +335,7 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     return _changed(recipe.dump(), changes, "--set")
 
 
-def _changed(data: dict[str, Any], changes: Mapping[str, str], where: str) -> Recipe:
+def _changed(data: JsonObject, changes: Mapping[str, str], where: str) -> Recipe:
     for key, value in changes.items():
         change(data, key, value)
     recipe = Recipe.read(RECIPES.located(data, Path()), where)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from interlace.core.display import listed
 from interlace.core.errors import InterlaceError, RunError, SettingsError
 from interlace.core.files import atomic, user_path
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe
@@ -52,7 +52,7 @@ class Run:
         return bool(checkpoint.steps_in(self.checkpoints))
 
     @property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The content of `run.json`; empty before the run is finished."""
         return read_run(self.folder)
 
@@ -62,10 +62,10 @@ class Run:
         return bool(self.record.get("finished"))
 
     @property
-    def stored_recipe(self) -> dict[str, Any] | None:
+    def stored_recipe(self) -> JsonObject | None:
         """The content of `recipe.json`; None if the folder is not a run's."""
         remedy = "restore it from a copy, or train in another folder"
-        return read_json(self.folder / RECIPE, dict[str, Any], None, remedy=remedy, error=RunError)
+        return read_json(self.folder / RECIPE, JsonObject, None, remedy=remedy, error=RunError)
 
     def finished_recipe(self) -> Recipe | None:
         """Return the recipe of a finished run; None if the folder is not a run's.
@@ -163,7 +163,7 @@ def hash_of(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
-def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def differences(old: JsonObject, new: JsonObject) -> list[str]:
     """Return `key was old, is new` for each setting of training in which two recipes differ."""
     before = _training_settings(old)
     after = _training_settings(new)
@@ -176,7 +176,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return changed
 
 
-def _training_settings(recipe: dict[str, Any]) -> dict[str, Any]:
+def _training_settings(recipe: JsonObject) -> JsonObject:
     """Return the settings that the result of training depends on, by dotted key."""
     not_training = {"about", "published", "changes", "evaluate"}
     harmless = {"train.trackers", "train.checkpoint_every", "train.keep"}

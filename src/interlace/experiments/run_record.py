@@ -8,11 +8,11 @@ import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from interlace.core import VERSION
+from interlace.core.json_files import JsonObject
 from interlace.data.cache import content_key
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings
@@ -24,7 +24,7 @@ from interlace.training.loop import Progress, Training
 
 def run_record(
     recipe: Recipe, training: Training, progress: Progress, seconds: float
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the content of `run.json`, except its `data` and its `model_key`."""
     total = progress.tokens.total()
     shares: dict[str, float] = {}
@@ -52,7 +52,7 @@ def run_record(
     }
 
 
-def data_of(workspace: Workspace) -> list[dict[str, Any]]:
+def data_of(workspace: Workspace) -> list[JsonObject]:
     """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner."""
     recipe = workspace.recipe
     rows = []
@@ -64,7 +64,7 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
             paths = []
             if recipe.toy is None:
                 paths = recipe.corpora[group].files(split, corpus, workspace.root)
-            row: dict[str, Any] = {
+            row: JsonObject = {
                 "corpus": name,
                 "split": split,
                 "languages": corpus.split("-"),
@@ -79,7 +79,7 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
     return rows
 
 
-def _file_record(path: Path) -> dict[str, Any]:
+def _file_record(path: Path) -> JsonObject:
     return {
         "name": str(path) if is_hub(path) else path.name,
         "bytes": sum(file.stat().st_size for file in stored_files(path)),
@@ -87,12 +87,14 @@ def _file_record(path: Path) -> dict[str, Any]:
     }
 
 
-def environment(device: torch.device) -> dict[str, Any]:
+def environment(device: torch.device) -> JsonObject:
     """Return versions and hardware."""
     processor = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
-        model_name = re.search(r"^model name\s*: (.+)$", cpuinfo.read_text("utf-8"), re.MULTILINE)
+        model_name = re.search(
+            r"^model name\s*: (.+)$", cpuinfo.read_text("utf-8"), re.MULTILINE
+        )
         if model_name is not None:
             processor = model_name[1].strip()
     return {

@@ -50,7 +50,9 @@ def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
     return [complete[number] for number in numbers.tolist()]
 
 
-def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]) -> FloatArray:
+def concept_vectors(
+    backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]
+) -> FloatArray:
     """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
     table = backbone.input_embeddings.detach().float().cpu().numpy()
     words: list[str] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, RunError
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.data.cache import content_key, plugin_hash
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.scores import ScoreEntry
@@ -50,7 +50,7 @@ class ScoreIdentity:
     files_key: str
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> JsonObject:
         """The columns of the score's row."""
         parts = [self.model_key, self.settings_key, self.files_key, str(self.scoring_version)]
         return {**asdict(self), "key": hashed(parts)}
@@ -67,7 +67,9 @@ class ScoreIdentity:
         return is_same and self.files_key in {"", stored_files}
 
 
-def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
+def identity_of(
+    recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
+) -> ScoreIdentity:
     """Return the identity of the scores of a fine-tuning or probe; `model` is its `model_key`."""
     from interlace.training.device import resolved  # imports torch
 
@@ -77,7 +79,9 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
     settings = {
         "task": job.name,
         "settings": {
-            key: value for key, value in task.dump().items() if key not in {"settings", "targets"}
+            key: value
+            for key, value in task.dump().items()
+            if key not in {"settings", "targets"}
         },
         "code": plugin_hash(type(task)),
         "source": job.source,
@@ -178,7 +182,9 @@ class ScoreStore:
                 )
         if stale:
             log.warning(
-                "%s: discarding %d scores of a previous version of this model", folder, len(stale)
+                "%s: discarding %d scores of a previous version of this model",
+                folder,
+                len(stale),
             )
 
     def rows_of(self, identity: ScoreIdentity) -> list[Score]:
@@ -207,7 +213,9 @@ class ScoreStore:
         """Store rows in place of those at these places."""
         others = [row for row in self._rows if place_of(row) not in places]
         stored = others + [{**row, **self._model, **identity.columns} for row in rows]
-        self._rows = sorted(stored, key=lambda row: place_of(row)[:2])  # whatever was scored first
+        self._rows = sorted(
+            stored, key=lambda row: place_of(row)[:2]
+        )  # whatever was scored first
         self._write()
 
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
 from interlace.alignment.phrase_rules import TableRules
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.json_files import JsonObject
 from interlace.core.names import PairName, SingleLanguage
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
@@ -33,7 +34,8 @@ def pattern_of(*names: str) -> AfterValidator:
 
 TextPattern = Annotated[str, pattern_of("language", "pair", "source", "target")]
 TextPatterns = Annotated[
-    list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    list[TextPattern],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
 ]
 PairPattern = Annotated[str, pattern_of("source", "target")]
 
@@ -55,14 +57,16 @@ class CorpusGroup(Settings):
     pairs: list[PairName] = Field(
         [], description="Language pairs, such as 'en-de', with a parallel corpus each."
     )
-    reader: dict[str, Any] | str = Field(
+    reader: JsonObject | str = Field(
         "lines", description="Reader: its name, or a table with its settings."
     )
     train: TextPatterns = Field(
         [],
         description="Training files: path patterns, one a side for 'lines'. Empty: the group is only evaluated on.",
     )
-    dev: TextPatterns = Field([], description="Held-out files for perplexity, as path patterns.")
+    dev: TextPatterns = Field(
+        [], description="Held-out files for perplexity, as path patterns."
+    )
     rows: str = Field(
         "",
         pattern=ROWS_PATTERN,
@@ -120,7 +124,10 @@ class VocabSettings(Settings):
         8000, ge=300, le=10**7, description="Size to learn, special tokens included (XLM: 95k)."
     )
     alpha: float = Field(
-        0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5)."
+        0.5,
+        ge=0,
+        le=1,
+        description="Exponent of language sampling for the vocabulary (XLM: 0.5).",
     )
     corpora: list[str] = Field(
         [], description="Groups to learn from; default: all. Use the same in compared recipes."
@@ -143,8 +150,8 @@ class EntrySettings(Settings):
     def _gather(cls, data: Any) -> Any:
         if not isinstance(data, dict) or not isinstance(data.get("settings", {}), dict):
             return data
-        section: dict[str, Any] = {}
-        settings: dict[str, Any] = {}
+        section: JsonObject = {}
+        settings: JsonObject = {}
         for key, value in data.items():
             if key in cls.model_fields:
                 section[key] = value
@@ -164,7 +171,7 @@ class AlignSettings(EntrySettings):
     phrases: TableRules | None = Field(
         None, description="Rules of phrase extraction, for objectives that need phrases."
     )
-    settings: dict[str, Any] = Field({}, description="Settings of the aligner.")
+    settings: JsonObject = Field({}, description="Settings of the aligner.")
 
     def model_post_init(self, _context: Any) -> None:
         """Check that the aligner exists and has these settings."""
@@ -216,7 +223,7 @@ class EmbeddingSettings(EntrySettings):
         description="Share of the dictionary's source words for training, sampled with the recipe's seed like "
         "`dictionary.share` of objectives; tasks score the others.",
     )
-    settings: dict[str, Any] = Field({}, description="Settings of the method.")
+    settings: JsonObject = Field({}, description="Settings of the method.")
 
     def model_post_init(self, _context: Any) -> None:
         """Check the method's settings and its input."""
@@ -224,7 +231,9 @@ class EmbeddingSettings(EntrySettings):
         if "dictionaries" in method.needs and self.dictionary is None:
             raise ValueError(f"{self.name} needs a dictionary: set embeddings.dictionary")
         if "texts" in method.needs and self.vectors is not None:
-            raise ValueError(f"{self.name} learns from text and does not read embeddings.vectors")
+            raise ValueError(
+                f"{self.name} learns from text and does not read embeddings.vectors"
+            )
         if self.units == "subwords" and not method.joint:
             raise ValueError(
                 f"units = 'subwords': {self.name} learns each language separately, so shared tokens would get two "
@@ -246,7 +255,9 @@ class DiagnosticSettings(Settings):
     """
 
     every: int = Field(
-        0, ge=0, description="Steps between measurements; also at the start and the end; 0: off."
+        0,
+        ge=0,
+        description="Steps between measurements; also at the start and the end; 0: off.",
     )
     pairs: int = Field(
         128,
@@ -292,7 +303,8 @@ class TrainSettings(Settings):
         "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
     )
     compile: bool = Field(
-        False, description="Compile the layers with torch.compile; the first updates take minutes."
+        False,
+        description="Compile the layers with torch.compile; the first updates take minutes.",
     )
     evaluate_every: int = Field(
         0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end."
@@ -306,7 +318,9 @@ class TrainSettings(Settings):
         default_factory=DiagnosticSettings, description="Cross-lingual diagnostics."
     )
     patience: int = Field(
-        0, ge=0, description="Evaluations without improvement before stopping at the best; 0: off."
+        0,
+        ge=0,
+        description="Evaluations without improvement before stopping at the best; 0: off.",
     )
     stop_by: Literal["perplexity", "bleu"] = Field(
         "perplexity",
@@ -317,7 +331,9 @@ class TrainSettings(Settings):
         1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM."
     )
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
-    threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
+    threads: int | None = Field(
+        None, ge=1, le=1024, description="Torch threads; default: torch's."
+    )
     trackers: list[Literal["tensorboard", "wandb"]] = Field(
         [],
         description="Experiment trackers for losses and scores; each needs its package. Cells of a study are runs of "
@@ -357,7 +373,9 @@ class Published(Settings):
     """A row of a paper's table (`interlace.scores.published`); its scale and data may differ from ours."""
 
     where: str = Field(description="Paper, table and row: see `interlace list published`.")
-    task: str = Field("", description="Task, if the table has the row for several; default: all.")
+    task: str = Field(
+        "", description="Task, if the table has the row for several; default: all."
+    )
     system: str = Field("", description="System, if several share the row's name.")
     note: str = Field("", description="Note on the comparison with this recipe.")
 
@@ -386,7 +404,7 @@ class OriginalPattern(Settings):
         "",
         description="Derived files, with {language} and as many '*'; default: named as the original files.",
     )
-    reader: dict[str, Any] | str = Field(
+    reader: JsonObject | str = Field(
         "",
         description="Reader: its name, or a table with its settings. Default: by the name of the file.",
     )
@@ -419,7 +437,7 @@ class DerivedLanguage(Settings):
         description="Transformations in order of application: a list, or names joined by '+'. Tang et al. (2022, "
         "section 4) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
     )
-    settings: dict[str, dict[str, Any]] = Field(
+    settings: dict[str, JsonObject] = Field(
         {},
         description="Settings of transformations by name; those of transformations that are not applied are only "
         "checked. Files in them are relative to the data root; '*' in a list of them matches any name.",
@@ -430,15 +448,16 @@ class DerivedLanguage(Settings):
         description="Original files to derive, as path patterns with {language}, such as 'text/*.{language}.txt'; a "
         "table gives the reader, or the name of the derived file.",
     )
-    translations: dict[Literal["train", "dev"], Annotated[str, pattern_of("language", "pair")]] = (
-        Field(
-            {},
-            description="Translations of the training or development text of the corpora, by split: a pattern with "
-            "{language} and {pair}, such as 'parallel/train.{pair}.{language}'.",
-        )
+    translations: dict[
+        Literal["train", "dev"], Annotated[str, pattern_of("language", "pair")]
+    ] = Field(
+        {},
+        description="Translations of the training or development text of the corpora, by split: a pattern with "
+        "{language} and {pair}, such as 'parallel/train.{pair}.{language}'.",
     )
     alignments: Annotated[str, pattern_of("pair")] = Field(
-        "", description="Word alignments of the training translations: a path pattern with {pair}."
+        "",
+        description="Word alignments of the training translations: a path pattern with {pair}.",
     )
     dictionary: PairPattern = Field(
         "",
@@ -482,4 +501,6 @@ class DerivedLanguage(Settings):
         """Return the transformations, with files as in the settings."""
         from interlace.derived import chain
 
-        return chain({"name": name, **self.settings.get(name, {})} for name in self.transformations)
+        return chain(
+            {"name": name, **self.settings.get(name, {})} for name in self.transformations
+        )

@@ -69,7 +69,9 @@ class RecipeTexts:
         """
         try:
             files = group.files("train", corpus, self.root)
-            chunk = next(READERS.build(group.reader).read_chunks(files, corpus.split("-")), None)
+            chunk = next(
+                READERS.build(group.reader).read_chunks(files, corpus.split("-")), None
+            )
         except DataError:
             return ""
         texts = [] if chunk is None else sides(chunk)

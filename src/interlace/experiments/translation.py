@@ -25,7 +25,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder, check_contents, must_be_replaceable
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.outputs import is_stream
 from interlace.core.progress import Progress, no_progress
@@ -210,7 +210,7 @@ class BackTranslationSettings(Settings):
         description="A word before each synthetic sentence, such as '<BT>' (Caswell et al. 2019). It is "
         "ordinary text: a few tokens, where the paper reserves one; lower-cased with the text.",
     )
-    filters: dict[str, dict[str, Any]] = Field(
+    filters: dict[str, JsonObject] = Field(
         {"ratio": {"unit": "characters"}, "identical": {"min_words": 3}},
         description="Filters of pairs, applied in order: see `interlace list filters`. The real side is the source.",
     )
@@ -226,7 +226,7 @@ def back_translate(
     into: Path,
     settings: BackTranslationSettings,
     progress: Progress = no_progress,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write `train.LANGUAGE` for both languages into a folder; return the counts of kept and dropped pairs.
 
     Translations of maximum length, which are often cut, are dropped before the filters.

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from interlace.core.json_files import JsonObject
 from interlace.data.artifacts import Artifact
 from interlace.data.corpus_text import CorpusText
 from interlace.data.extension import extend_vocab
@@ -37,10 +37,10 @@ class RecipeVocab(Artifact[Vocab]):
         return f"{self.settings.extend:,} new tokens for {self.base.name}"
 
     @cached_property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         """The settings, the text, and the vocabulary that is extended."""
         # of what is learned from the same text
-        key: dict[str, Any] = {
+        key: JsonObject = {
             "alpha": self.settings.alpha,
             "version": 3,
         }
@@ -53,7 +53,9 @@ class RecipeVocab(Artifact[Vocab]):
     def build(self, folder: Path) -> None:
         """Learn the vocabulary, or its new tokens."""
         settings = self.settings
-        lines = {language: _lines(corpora, language) for language, corpora in self.texts.items()}
+        lines = {
+            language: _lines(corpora, language) for language, corpora in self.texts.items()
+        }
         if self.base is not None:
             vocab = extend_vocab(self.base, lines, settings.extend, alpha=settings.alpha)
         else:
@@ -83,7 +85,9 @@ def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
     base = None
     if start is not None:
         if start == recipe.model.vectors:
-            check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
+            check_vectors(
+                recipe.model
+            )  # its errors are clearer than that of a missing tokenizer
         base = Vocab.load(start)
         if not recipe.vocab.extend:
             return base

@@ -188,7 +188,12 @@ class ObjectiveCollator:
         if "phrases" in self.objective.needs:
             columns += ("phrases", "scores")
         if "text" in self.objective.needs:
-            columns += ("source_characters", "source_spans", "target_characters", "target_spans")
+            columns += (
+                "source_characters",
+                "source_spans",
+                "target_characters",
+                "target_spans",
+            )
         return columns
 
     # ---- text to columns ----
@@ -203,7 +208,9 @@ class ObjectiveCollator:
             DataError: there are no such columns, or a row is no text.
         """
         sides = self._sides(rows)
-        encoded = [Sentences.concatenate(list(self.vocab.encode_texts([side]))) for side in sides]
+        encoded = [
+            Sentences.concatenate(list(self.vocab.encode_texts([side]))) for side in sides
+        ]
         columns: Columns = {name: [] for name in self.columns}
         if self.objective.reads is Pairs:
             self._extend(columns, _columns_of_pairs(self._pairs(sides, encoded)))
@@ -273,7 +280,9 @@ class ObjectiveCollator:
         length = self.objective.packed_length()
         if length is not None:
             fits = np.logical_and.reduce([side <= length for side in examples.side_lengths])
-            packed: Any = PackedSentences(examples, length, self.vocab.end, np.flatnonzero(fits))
+            packed: Any = PackedSentences(
+                examples, length, self.vocab.end, np.flatnonzero(fits)
+            )
         elif self.running_text:
             packed = Streams(examples, self.objective.max_length - 2, self.vocab.end)
         else:
@@ -282,7 +291,9 @@ class ObjectiveCollator:
 
     # ---- columns to batches ----
 
-    def batches(self, rows: Sequence[Mapping[str, Any]], step: int | None = None) -> list[Batch]:
+    def batches(
+        self, rows: Sequence[Mapping[str, Any]], step: int | None = None
+    ) -> list[Batch]:
         """Return the objective's batch of rows of `map`'s columns; of single sentences, a batch a language.
 
         step: key of the masks, as in our own loop. None: the key is the content of the rows, so that masks depend
@@ -401,11 +412,15 @@ class Phrases:
         """Count the phrases of aligned pairs, as long as the objective exchanges them."""
         from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
-        longest = max(TableRules().max_phrase_length, objective.code_switching.max_phrase_length)
+        longest = max(
+            TableRules().max_phrase_length, objective.code_switching.max_phrase_length
+        )
         rules = TableRules(max_phrase_length=longest)
         alignments = aligned.alignments
         confidence = alignments.confidence
-        table = count_phrases(aligned.pairs.types, alignments.links, rules, confidence=confidence)
+        table = count_phrases(
+            aligned.pairs.types, alignments.links, rules, confidence=confidence
+        )
         return cls(table, rules, WordTypes(table.source_types), WordTypes(table.target_types))
 
     def find(self, pairs: Any, words: WordPairs) -> Any:

@@ -127,7 +127,13 @@ def has_varlen(query: Tensor) -> bool:
 
 
 def packed_attention(
-    query: Tensor, key: Tensor, value: Tensor, real: Tensor, *, scaling: float | None, reach: int
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    real: Tensor,
+    *,
+    scaling: float | None,
+    reach: int,
 ) -> Tensor:
     """Return (B, L, A, D) attention outputs of real tokens, zeros at padding, without waiting for the device.
 
@@ -163,7 +169,9 @@ def packed_attention(
         scale=scaling,
         window_size=window,
     )
-    return torch.where(is_real, attended[packed_index], 0).view(rows, length, *attended.shape[1:])
+    return torch.where(is_real, attended[packed_index], 0).view(
+        rows, length, *attended.shape[1:]
+    )
 
 
 def install_kernels(model: Any, *, own_attention: bool) -> None:

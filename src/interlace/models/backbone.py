@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
-from interlace.core.json_files import read_json
+from interlace.core.json_files import JsonObject, read_json
 from interlace.data.tokenizer_files import without_code
 from interlace.data.vocab import Vocab
 from interlace.models.attention import attention_arguments
@@ -76,7 +76,9 @@ class Backbone(nn.Module):
         self, inputs: dict[str, Tensor], *, causal: bool | None = None
     ) -> tuple[Tensor, ...]:
         """Return the (B, L, H) states after the embeddings and after each layer; the last equal those of `encode`."""
-        return tuple(self._encoder(inputs, causal=causal, output_hidden_states=True).hidden_states)
+        return tuple(
+            self._encoder(inputs, causal=causal, output_hidden_states=True).hidden_states
+        )
 
     def logits(self, states: Tensor) -> Tensor:
         """Return the (N, V) scores of the vocabulary from (N, H) states, by the checkpoint's own head."""
@@ -160,7 +162,7 @@ class Backbone(nn.Module):
 
         model: Any = self.model
         tensors: dict[str, Tensor] = dict(model.state_dict())
-        changes: dict[str, Any] = {"dtype": str(dtype).removeprefix("torch.")}
+        changes: JsonObject = {"dtype": str(dtype).removeprefix("torch.")}
         if fold_language is not None:
             tensors = fold_weights(model, tensors, fold_language)
             changes[FOLDED_KEY] = fold_language
@@ -205,7 +207,9 @@ class Backbone(nn.Module):
         if padding:
             output.last_hidden_state = output.last_hidden_state[:, :length]
             if output.hidden_states:
-                output.hidden_states = tuple(states[:, :length] for states in output.hidden_states)
+                output.hidden_states = tuple(
+                    states[:, :length] for states in output.hidden_states
+                )
         return output
 
 
@@ -246,10 +250,14 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
     """Return the parameters of `embeddings` and of `head`; tied weights of a head belong to the embeddings."""
     encoder = backbone.model.base_model
     embeddings = [
-        parameter for name, parameter in encoder.named_parameters() if name.startswith(_EMBEDDINGS)
+        parameter
+        for name, parameter in encoder.named_parameters()
+        if name.startswith(_EMBEDDINGS)
     ]
     of_encoder = set(encoder.parameters())
-    head = [parameter for parameter in backbone.model.parameters() if parameter not in of_encoder]
+    head = [
+        parameter for parameter in backbone.model.parameters() if parameter not in of_encoder
+    ]
     return {"embeddings": embeddings, "head": head}
 
 

@@ -14,6 +14,7 @@ import torch
 from interlace.core.display import listed
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.finite import check_finite_weights
+from interlace.core.json_files import JsonObject
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
 from interlace.models.attention import install_kernels
@@ -125,7 +126,12 @@ class _ModelBuilder:
         decoder = fresh_decoder(source.model.config, self.seed, decoding.layers)
         takes_weights = decoding.take != "none" and (settings.start or decoding.start)
         if takes_weights:
-            if shared and settings.start is not None and settings.take != "none" and not same_start:
+            if (
+                shared
+                and settings.start is not None
+                and settings.take != "none"
+                and not same_start
+            ):
                 raise SettingsError(
                     f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have their "
                     "own; set model.decoder.embeddings = 'own'"
@@ -133,7 +139,9 @@ class _ModelBuilder:
             if decoding.take == "whole":
                 copy_weights(decoder, source.model)
             else:
-                decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
+                decoder.model.get_input_embeddings().weight.data.copy_(
+                    source.input_embeddings.data
+                )
         model = join(encoder, decoder, share=shared)
         if takes_weights and shared:
             model.input_embeddings.data.copy_(source.input_embeddings.data)
@@ -188,7 +196,9 @@ class _ModelBuilder:
         """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
         from interlace.models.seq2seq import Seq2Seq
 
-        for token, number in Vocab.load(start).tokenizer.get_vocab(with_added_tokens=True).items():
+        for token, number in (
+            Vocab.load(start).tokenizer.get_vocab(with_added_tokens=True).items()
+        ):
             if self.vocab.tokenizer.token_to_id(token) != number:
                 raise SettingsError(
                     f"model.decoder.start = {start!r}: its vocabulary is not the model's ({token!r} has another id); "
@@ -256,7 +266,7 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
             "memory; lower layers or width"
         )
 
-    common: dict[str, Any] = {
+    common: JsonObject = {
         "vocab_size": vocab.size,
         "hidden_size": shape.width,
         "num_hidden_layers": shape.layers,
@@ -344,7 +354,7 @@ class _Adaptation:
 
 
 def _load_encoder(
-    folder: Path, config: dict[str, Any], adaptation: _Adaptation, causal: bool | None
+    folder: Path, config: JsonObject, adaptation: _Adaptation, causal: bool | None
 ) -> Backbone:
     family = MODEL_TYPES[config["model_type"]]
     vocab = adaptation.vocab
@@ -368,7 +378,9 @@ def _load_encoder(
         extra_weights = {prefix + name: tensor for name, tensor in extra_weights.items()}
     notes: tuple[str, ...] = ()
     if random:
-        notes = (f"{folder}: its vocabulary head is incomplete; random weights: {listed(random)}",)
+        notes = (
+            f"{folder}: its vocabulary head is incomplete; random weights: {listed(random)}",
+        )
     return Backbone(
         _ready(model),
         extra_weights,
@@ -378,7 +390,7 @@ def _load_encoder(
     )
 
 
-def _open(folder: Path, config: dict[str, Any], seed: int) -> tuple[Any, dict[str, Any]]:
+def _open(folder: Path, config: JsonObject, seed: int) -> tuple[Any, JsonObject]:
     """Return a checkpoint as a masked language model, and transformers' report on its weights.
 
     Raise a CheckpointError if weights have other shapes than the configuration says.
@@ -410,7 +422,7 @@ def _misshapen(name: str, shape: Sequence[int], expected: Sequence[int]) -> Chec
     )
 
 
-def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation) -> Seq2Seq:
+def _load_seq2seq(folder: Path, config: JsonObject, adaptation: _Adaptation) -> Seq2Seq:
     """Open a translation model; its sides share input embeddings if these are equal in the file."""
     from interlace.models.seq2seq import DECODER_SIDE, ENCODER_SIDE, join, random_decoder
 
@@ -454,9 +466,9 @@ def _fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
         weight.copy_(tensors[name])
 
 
-def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
+def check_vocab(config: JsonObject, vocab: Vocab, folder: Path) -> None:
     """Check that the tokenizer is the checkpoint's, by its size, and by its padding where positions depend on it."""
-    rows = int(config.get("vocab_size", config.get("n_words", 0)))
+    rows = int(config.get("vocab_size") or config.get("n_words") or 0)
     size = vocab.size if vocab.extension is None else vocab.extension.base
     max_rows = size + max(128, size // 50)  # embeddings may be rounded up, or have 2 % more
     if not size <= rows <= max_rows:
@@ -472,7 +484,7 @@ def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
         )
 
 
-def _with_padding(config: dict[str, Any], pad: int) -> dict[str, Any]:
+def _with_padding(config: JsonObject, pad: int) -> JsonObject:
     """Return the configuration with the tokenizer's padding; published ones may have another, which no text has."""
     padding = {"pad_token_id": pad}
     if config["model_type"] == "xlm":

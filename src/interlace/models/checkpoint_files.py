@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, DataError, InterlaceError, did_you_mean
 from interlace.core.files import must_not_be_special, user_path
-from interlace.core.json_files import check_folder, json_record, read_json
+from interlace.core.json_files import JsonObject, check_folder, json_record, read_json
 from interlace.core.names import file_in
 from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
@@ -92,7 +92,7 @@ class _Index(TypedDict):
     weight_map: dict[str, str]
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> JsonObject:
     """Return the configuration of a model that can be a backbone as plain data, without keys that name code to run."""
     path = folder / CONFIG
     must_not_be_special(path)
@@ -109,7 +109,9 @@ def read_config(folder: Path) -> dict[str, Any]:
         )
     models = [config]
     if config["model_type"] == SEQ2SEQ:
-        models = [config.get(side, {"model_type": "missing"}) for side in ("encoder", "decoder")]
+        models = [
+            config.get(side, {"model_type": "missing"}) for side in ("encoder", "decoder")
+        ]
     for model in models:
         kind = model["model_type"]
         if kind not in MODEL_TYPES:

@@ -48,7 +48,9 @@ class KVCache:
     length: int = 0
     per_source: int = 1
 
-    def select(self, rows: Tensor, per_source: int = 1, sources: Tensor | None = None) -> KVCache:
+    def select(
+        self, rows: Tensor, per_source: int = 1, sources: Tensor | None = None
+    ) -> KVCache:
         """Return the cache of the sequences (R',) `rows`, in that order; this cache stays as it is.
 
         per_source: number of adjacent sequences of each source in the result.

@@ -83,7 +83,9 @@ class Traits:
         if restart or inner_padding:
             inputs["position_ids"] = layout.positions(self.first_position, restart=restart)
         if language_ids and self.has_languages:
-            ids = np.array([self.language_id(language) for language in languages], dtype=np.int64)
+            ids = np.array(
+                [self.language_id(language) for language in languages], dtype=np.int64
+            )
             inputs[str(self.language_input)] = ids[np.minimum(layout.sides, len(ids) - 1)]
         return inputs
 

@@ -131,7 +131,9 @@ def check_language(rows: Mapping[str, int], language: str, where: str) -> None:
         hint = "; it has no language embeddings"
         if rows:
             hint = did_you_mean(language, rows)
-        raise SettingsError(f"{where}: the model has no language embedding for {language!r}{hint}")
+        raise SettingsError(
+            f"{where}: the model has no language embedding for {language!r}{hint}"
+        )
 
 
 def _embedding(model: Any) -> nn.Embedding:

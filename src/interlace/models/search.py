@@ -280,7 +280,9 @@ class _LiveBeams(NamedTuple):
         There are always K of 2K: each of at most K beams ends in one way only.
         """
         width = max(1, candidates.ends.shape[1] // 2)
-        continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # (B, K)
+        continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[
+            :, :width
+        ]  # (B, K)
         parents = candidates.parents.gather(1, continuing)
         tokens = candidates.tokens.gather(1, continuing)
         ids = torch.cat([_chosen(self.ids, parents), tokens[:, :, None]], dim=2)
@@ -345,7 +347,9 @@ class _FinishedBeams(NamedTuple):
             scores=_penalized(logprobs, live.length, penalty),
             logprobs=logprobs,
             lengths=lengths.masked_fill(~finishing, -1),
-            ids=pad(_chosen(live.ids, candidates.parents), (0, self.ids.shape[2] - live.length)),
+            ids=pad(
+                _chosen(live.ids, candidates.parents), (0, self.ids.shape[2] - live.length)
+            ),
         )
         merged = [torch.cat(pair, dim=1) for pair in zip(self, new, strict=True)]
         order = merged[0].sort(dim=1, descending=True, stable=True).indices

@@ -29,7 +29,12 @@ from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias, untied_state
 from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_config
-from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, KVCache, ModernBertDecoder
+from interlace.models.decoder import (
+    BertDecoder,
+    CrossAttentionDecoder,
+    KVCache,
+    ModernBertDecoder,
+)
 from interlace.models.families import VocabularyHead, family_of, language_ids
 from interlace.models.languages import equalize_segments
 

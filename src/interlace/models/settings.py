@@ -142,7 +142,8 @@ class ModelSettings(Settings):
         description="'embeddings': a language vector added to every token (XLM, section 3.1).",
     )
     language_names: dict[str, str] = Field(
-        {}, description="Language of the recipe -> the start's name for it, such as zh_cn = 'zh'."
+        {},
+        description="Language of the recipe -> the start's name for it, such as zh_cn = 'zh'.",
     )
     decoder: DecoderSettings | None = Field(
         None,
@@ -203,7 +204,11 @@ class ModelSettings(Settings):
                 "give either 'start' or 'vectors', not both: a checkpoint has its own embeddings"
             )
         decoder = self.decoder or DecoderSettings()
-        if decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared":
+        if (
+            decoder.start is not None
+            and decoder.take != "none"
+            and decoder.embeddings == "shared"
+        ):
             raise ValueError(
                 "'vectors' and decoder.start both initialize the shared embeddings; set decoder.embeddings = 'own'"
             )

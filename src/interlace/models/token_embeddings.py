@@ -113,7 +113,9 @@ def initialize_from_vectors(
             scaled = torch.from_numpy(values * np.float32(scale))
             weight[torch.from_numpy(rows)] = scaled.to(weight)
     share = f"{len(rows):,} of {backbone.vocab_size:,} token embeddings"
-    backbone.notes += (f"{share} start as vectors of {settings.vectors}; the others are random",)
+    backbone.notes += (
+        f"{share} start as vectors of {settings.vectors}; the others are random",
+    )
 
 
 def read_vectors(settings: ModelSettings) -> WordVectors:
@@ -123,7 +125,9 @@ def read_vectors(settings: ModelSettings) -> WordVectors:
     path = user_path(name)
     width = (settings.shape or Shape()).width
     vectors = (
-        WordVectors.read(path, SUBWORDS) if is_text_file(name) else WordVectors.load(path, SUBWORDS)
+        WordVectors.read(path, SUBWORDS)
+        if is_text_file(name)
+        else WordVectors.load(path, SUBWORDS)
     )
     if vectors.width != width:
         raise SettingsError(
@@ -144,7 +148,9 @@ def check_vectors(settings: ModelSettings) -> None:
     )
 
 
-def _matching(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[IntArray, FloatArray]:
+def _matching(
+    vectors: WordVectors, vocab: Vocab, name: str | None
+) -> tuple[IntArray, FloatArray]:
     """Return (n,) ids of the tokens that have a vector, and their (n, H) vectors."""
     id_of = vocab.tokenizer.get_vocab(with_added_tokens=True)
     ids = np.array([id_of.get(word, -1) for word in vectors.words], np.int64)

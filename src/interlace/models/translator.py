@@ -125,7 +125,8 @@ class Translator:
         lines_of_unknown = line_numbers[pieces.rows()[pieces.flat == self.vocab.unk]]
         unknown = np.bincount(lines_of_unknown, minlength=len(lines)).tolist()
         return [
-            self._joined(parts, count) for parts, count in zip(translations, unknown, strict=True)
+            self._joined(parts, count)
+            for parts, count in zip(translations, unknown, strict=True)
         ]
 
     def _pieces(self, lines: Sequence[str]) -> tuple[Ragged, IntArray]:

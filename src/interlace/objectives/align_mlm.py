@@ -91,10 +91,13 @@ class AlignMlm(Mlm):
         "1: only words that are one token (ALIGN-MLM, section 3).",
     )
     pairs_per_step: Literal["all"] | int = Field(
-        "all", description="Number of entries per step, drawn uniformly (ALIGN-MLM's code: all)."
+        "all",
+        description="Number of entries per step, drawn uniformly (ALIGN-MLM's code: all).",
     )
     negatives: int = Field(
-        256, ge=1, description="Number of target words per step that hinge and contrastive draw."
+        256,
+        ge=1,
+        description="Number of target words per step that hinge and contrastive draw.",
     )
     margin: float = Field(0.4, gt=0, le=2, description="Margin of hinge, in cosine.")
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
@@ -106,7 +109,9 @@ class AlignMlm(Mlm):
                 f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect"
             )
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
-            raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
+            raise ValueError(
+                f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}"
+            )
 
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
         """Split and tokenize the dictionaries; reject aligned states if the model reads language ids."""
@@ -123,7 +128,9 @@ class AlignMlm(Mlm):
         entries = AlignmentEntries(dictionaries.words, source, target, count, negatives, seed)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         if self.layer is not None and text.language_ids:
-            raise SettingsError(f"{self.name}: layer = {self.layer!r} needs language_ids = false")
+            raise SettingsError(
+                f"{self.name}: layer = {self.layer!r} needs language_ids = false"
+            )
         return PreparedAlignMlm(**vars(text), entries=entries)
 
     def batch(
@@ -274,7 +281,9 @@ class AlignmentEntries:
         from scipy.sparse import coo_array, eye_array
 
         size = len(self.words)
-        entries = coo_array((np.ones(len(self.source)), (self.source, self.target)), (size, size))
+        entries = coo_array(
+            (np.ones(len(self.source)), (self.source, self.target)), (size, size)
+        )
         return (entries + eye_array(size)).tocsc()
 
     def _as_read(

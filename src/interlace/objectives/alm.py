@@ -52,7 +52,8 @@ class Alm(Objective):
     term = "alm"
 
     masking: Masking = Field(
-        default_factory=Masking, description="Which tokens are predicted and how they are masked."
+        default_factory=Masking,
+        description="Which tokens are predicted and how they are masked.",
     )
     code_switching: switching.CodeSwitching = Field(
         default_factory=switching.CodeSwitching,
@@ -70,7 +71,9 @@ class Alm(Objective):
         """Return the masking tables."""
         return self.masking.prepare(super().prepare(resources), resources)
 
-    def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator
+    ) -> Batch:
         """Switch every pair, and mask; raise a DataError if the pairs have no text or phrases."""
         candidates = self._candidates(examples)
         switched = switching.switch_phrases(candidates, self.code_switching, rng)

@@ -25,7 +25,11 @@ from interlace.core.ragged import IntArray
 from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import Batch, Prepared, Preview, Resources, Term
-from interlace.objectives.common.seq2seq import Seq2SeqObjective, require_decoder, sentence_decoder
+from interlace.objectives.common.seq2seq import (
+    Seq2SeqObjective,
+    require_decoder,
+    sentence_decoder,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -62,10 +62,18 @@ class Clm(Objective):
         """Return which tokens may be predicted."""
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.special_ids] = False
-        predictable[resources.vocab.end] = True  # inside a sequence, so that generation can stop
+        predictable[resources.vocab.end] = (
+            True  # inside a sequence, so that generation can stop
+        )
         return PreparedClm(**vars(super().prepare(resources)), predictable=predictable)
 
-    def batch(self, examples: Sentences, prepared: PreparedClm, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(
+        self,
+        examples: Sentences,
+        prepared: PreparedClm,
+        step: int,  # noqa: ARG002
+        rng: Generator,  # noqa: ARG002
+    ) -> Batch:
         """Predict every predictable token, from the state of its left neighbor; nothing is drawn."""
         layout = sentence_layout(examples, prepared.vocab, self.max_length)
         columns = np.arange(1, layout.ids.shape[1])
@@ -76,7 +84,12 @@ class Clm(Objective):
         labels = layout.ids[rows, before + 1]
         counts = {self.term: len(labels)}
         return Batch.of(
-            layout, (examples.language,), prepared, at=(rows, before), labels=labels, counts=counts
+            layout,
+            (examples.language,),
+            prepared,
+            at=(rows, before),
+            labels=labels,
+            counts=counts,
         )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002

@@ -69,7 +69,9 @@ class Noise(Settings):
         is_masked = rng.random(len(rows)) < rate
 
         order = order[is_kept[order]]
-        moved = Ragged.from_lengths(sentences.ids.flat, units.flat).take(order)  # a row per unit
+        moved = Ragged.from_lengths(sentences.ids.flat, units.flat).take(
+            order
+        )  # a row per unit
         unit_of_token = moved.rows()
         ids = moved.flat
         if rate:
@@ -95,9 +97,13 @@ class Denoise(Seq2SeqObjective):
 
     term = "denoise"
 
-    noise: Noise = Field(default_factory=Noise, description="Noise of the sentence that is read.")
+    noise: Noise = Field(
+        default_factory=Noise, description="Noise of the sentence that is read."
+    )
 
-    def batch(self, examples: Sentences, prepared: Prepared, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Sentences, prepared: Prepared, step: int, rng: Generator
+    ) -> Batch:
         """Read the noised sentences, write the original ones."""
         vocab = prepared.vocab
         language = examples.language

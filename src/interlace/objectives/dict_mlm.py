@@ -79,7 +79,9 @@ class DictMlm(Mlm):
         lexicons = resources.lexicons
         vocab = resources.vocab
         seed = resources.seed
-        dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=1)
+        dictionaries = self.dictionary.prepare(
+            lexicons, vocab, self.name, seed=seed, max_tokens=1
+        )
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         shown = text.language_ids and self.mode == "input"
         ids = {}

@@ -34,7 +34,10 @@ class Mass(Seq2SeqObjective):
     term = "mass"
 
     share: float = Field(
-        0.5, gt=0, le=1, description="Length of the fragment (Song et al. 2019, section 4.1: 50 %)."
+        0.5,
+        gt=0,
+        le=1,
+        description="Length of the fragment (Song et al. 2019, section 4.1: 50 %).",
     )
     at_edge: float = Field(
         0.4,
@@ -48,7 +51,13 @@ class Mass(Seq2SeqObjective):
         """Return (n,) the length of the fragment."""
         return np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1)
 
-    def batch(self, examples: Sentences, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(
+        self,
+        examples: Sentences,
+        prepared: Prepared,
+        step: int,  # noqa: ARG002
+        rng: Generator,
+    ) -> Batch:
         """Mask a fragment of every sentence."""
         vocab = prepared.vocab
         original = examples.ids

@@ -27,7 +27,8 @@ class Mlm(Objective):
     term = "mlm"
 
     masking: Masking = Field(
-        default_factory=Masking, description="Which tokens are predicted and how they are masked."
+        default_factory=Masking,
+        description="Which tokens are predicted and how they are masked.",
     )
     packed: bool = Field(
         False,

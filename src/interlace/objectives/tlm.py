@@ -39,7 +39,8 @@ class Tlm(Objective):
     term = "tlm"
 
     masking: Masking = Field(
-        default_factory=Masking, description="Which tokens are predicted and how they are masked."
+        default_factory=Masking,
+        description="Which tokens are predicted and how they are masked.",
     )
     layout: PairLayoutOrAuto = Field("auto", description=LAYOUT)
     reset_positions: BoolOrAuto = Field(
@@ -64,7 +65,9 @@ class Tlm(Objective):
             raise SettingsError(
                 f"tlm: packed = 'halves', but layers of {resources.traits.family} ignore positions"
             )
-        return with_pair_layout(self.masking.prepare(super().prepare(resources), resources), self)
+        return with_pair_layout(
+            self.masking.prepare(super().prepare(resources), resources), self
+        )
 
     def pair_costs(self, source: AnyArray, target: AnyArray) -> AnyArray:
         """Return (n,) tokens that pairs take in a batch."""
@@ -76,13 +79,20 @@ class Tlm(Objective):
         """Return the objective without padded halves, which change no state and make held-out batches large."""
         return super().for_evaluation().model_copy(update={"packed": False})
 
-    def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator
+    ) -> Batch:
         """Join the two sides and mask both."""
         layout = prepared.layout
         restart = prepared.restart
         halves = self.packed == "halves"
         rows = pair_layout(
-            examples, prepared.vocab, self.max_length, layout, restart=restart, inner_padding=halves
+            examples,
+            prepared.vocab,
+            self.max_length,
+            layout,
+            restart=restart,
+            inner_padding=halves,
         )
         return self.masking.batch(
             rows, examples.languages, prepared, term=self.term, step=step, rng=rng

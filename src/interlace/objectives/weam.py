@@ -132,7 +132,9 @@ class Weam(Objective):
             )
         return with_pair_layout(prepared, self)
 
-    def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator
+    ) -> Batch:
         """Join the two sides, mask both as `tlm`, and find the partners of masked tokens."""
         layout = pair_layout(
             examples, prepared.vocab, self.max_length, prepared.layout, restart=prepared.restart

@@ -21,7 +21,15 @@ from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, Layout, sentence_layout
-from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
+from interlace.objectives import (
+    Batch,
+    Objective,
+    Prepared,
+    Preview,
+    Term,
+    place_texts,
+    token_texts,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

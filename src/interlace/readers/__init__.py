@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import BoolArray, IntArray
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
@@ -25,7 +26,9 @@ BY_SUFFIX = {  # readers of files that are not plain lines
 }
 ROWS_PATTERN = r"^$|^\d*:\d*$"
 _ALL = 1 << 62  # in place of the last row
-_BLOCK = 4096  # rows drawn together, so that a draw does not depend on how a reader cuts its chunks
+_BLOCK = (
+    4096  # rows drawn together, so that a draw does not depend on how a reader cuts its chunks
+)
 CHUNK = 10_000  # lines per chunk: enough to occupy all cores, few enough for the CPU caches
 
 
@@ -36,7 +39,9 @@ class Reader(RegistryEntry, ABC):
     language_counts: ClassVar[tuple[int, ...]] = (1, 2)  # numbers of languages that it takes
 
     @abstractmethod
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(
+        self, paths: list[Path], languages: list[str]
+    ) -> Iterator[Text | TextPairs]:
         """Yield chunks of at most `CHUNK` lines: `Text` for one language, `TextPairs` for two.
 
         paths: of the files.
@@ -72,14 +77,16 @@ class RowSubset(Reader):
     a larger one, and line-aligned files keep corresponding rows.
     """
 
-    reader: dict[str, Any] | str = Field("lines", description="Reader of the files.")
+    reader: JsonObject | str = Field("lines", description="Reader of the files.")
     rows: str = Field(
         "", pattern=ROWS_PATTERN, description="Range 'first:last'; 'last' is excluded."
     )
     share: float = Field(1.0, gt=0, le=1, description="Share of those rows to draw.")
     seed: int = Field(0, ge=0, description="Random seed of the draw.")
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(
+        self, paths: list[Path], languages: list[str]
+    ) -> Iterator[Text | TextPairs]:
         """Yield the reader's chunks with the selected rows; chunks without any are skipped."""
         start, _, stop = self.rows.partition(":")
         first = int(start or 0)

@@ -73,7 +73,9 @@ class DatasetReader(TokenizingReader):
         description="Language -> its name in that column, or the part before the first '-', as in TyDi QA's ids.",
     )
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(
+        self, paths: list[Path], languages: list[str]
+    ) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
         common.check_files(self, paths, languages)
         for path in paths:
@@ -109,7 +111,9 @@ class DatasetReader(TokenizingReader):
             else:
                 yield row_format.item(row, notes)
 
-    def _of_language(self, language: str, rows: Iterable[Row], table: ColumnTable) -> Iterator[Row]:
+    def _of_language(
+        self, language: str, rows: Iterable[Row], table: ColumnTable
+    ) -> Iterator[Row]:
         """Yield the rows of a language by their column."""
         language_name = self.language_names.get(language, language)
         other_languages: Counter[str] = Counter()
@@ -215,7 +219,9 @@ class _TaggedRows(_RowFormat):
         are_lists = isinstance(tokens, list) and isinstance(tags, list)
         if not are_lists or len(tokens) != len(tags):
             names = " and ".join(map(repr, self.columns))
-            raise row.error(f"{names} are {tokens!r:.60} and {tags!r:.60}; expected equal lengths")
+            raise row.error(
+                f"{names} are {tokens!r:.60} and {tags!r:.60}; expected equal lengths"
+            )
         for token, value in zip(tokens, tags, strict=True):
             tag = self.label_name(self.columns[1], row, value)
             is_word = isinstance(token, str) and bool(token.strip())
@@ -273,7 +279,9 @@ def _translations(row: Row, languages: Iterable[str]) -> Row:
     return Row(row.path, row.number, texts)
 
 
-def _format_of(reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]) -> _RowFormat:
+def _format_of(
+    reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]
+) -> _RowFormat:
     label = _column(reader, table, "label")
     for row_format in (_QuestionRows, _TaggedRows, _PairRows):
         columns = tuple(_column(reader, table, name) for name in row_format.needs)
@@ -313,7 +321,9 @@ def _answers(row: Row) -> list[Answer]:
     if isinstance(value, dict):
         texts = value.get("text")
         starts = value.get("answer_start")
-        if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
+        if not (
+            isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)
+        ):
             raise row.error(f"'answers' is {value!r:.60}; expected 'text' and 'answer_start'")
         value = []
         for text, start in zip(texts, starts, strict=True):

@@ -16,11 +16,15 @@ class PlainLines(TokenizingReader):
 
     by_line = True
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(
+        self, paths: list[Path], languages: list[str]
+    ) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""
         check_files(self, paths, languages)
         if len(paths) % len(languages):
-            raise DataError(f"{paths[-1]}: {len(paths)} files; expected as many of each language")
+            raise DataError(
+                f"{paths[-1]}: {len(paths)} files; expected as many of each language"
+            )
         for path in paths:
             suitable = reader_for(path)
             if suitable != "lines":

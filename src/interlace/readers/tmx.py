@@ -20,7 +20,9 @@ class Tmx(RowReader):
     segment in each language are left out and counted; of several segments in a language the first is read.
     """
 
-    def rows(self, languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
+    def rows(
+        self, languages: list[str], path: Path, notes: Counter[str]
+    ) -> Iterator[list[str]]:
         """Yield the segments of each unit in these languages."""
         other_languages: set[str] = set()
         is_empty = True

@@ -21,14 +21,18 @@ class Tsv(RowReader):
         description="Column of each language, by name or number from 0; default: the languages' names.",
     )
     header: bool = Field(True, description="Whether the first line names the columns.")
-    label: str | _Number | None = Field(None, description="Column of a label, by name or number.")
+    label: str | _Number | None = Field(
+        None, description="Column of a label, by name or number."
+    )
 
     @property
     def has_labels(self) -> bool:
         """Whether rows end with a label."""
         return self.label is not None
 
-    def rows(self, languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
+    def rows(
+        self, languages: list[str], path: Path, notes: Counter[str]
+    ) -> Iterator[list[str]]:
         """Yield the cell of each language, and the label; cells may be empty."""
         del notes
         columns: list[str | int] = list(self.columns)

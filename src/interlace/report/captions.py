@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from interlace.report.tables import LOWER
 from interlace.report.text import number
 from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, from_to, held_out
-from interlace.scores.aggregation import GAP, OTHERS, Measure, Results, System, averaged_languages
+from interlace.scores.aggregation import (
+    GAP,
+    OTHERS,
+    Measure,
+    Results,
+    System,
+    averaged_languages,
+)
 from interlace.scores.comparison import different_examples
 from interlace.scores.statistics import ALPHA
 
@@ -25,9 +32,7 @@ _CHECKPOINTS = (
     "Not pre-trained here: {}; their runs are fine-tunings, whose mean counts as one run in tests against systems that "
     "were pre-trained here."
 )
-_CONTAMINATION = (
-    "Contamination: up to {} % of a language's test examples share word n-grams with training text."
-)
+_CONTAMINATION = "Contamination: up to {} % of a language's test examples share word n-grams with training text."
 
 
 def rows_of(measures: Iterable[Measure], table: ScoreTable) -> ScoreTable:

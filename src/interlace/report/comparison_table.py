@@ -13,7 +13,12 @@ from pathlib import Path
 from markupsafe import Markup
 
 from interlace.report import captions
-from interlace.report.published_rows import CitedRow, published_lines, published_notes, with_printed
+from interlace.report.published_rows import (
+    CitedRow,
+    published_lines,
+    published_notes,
+    with_printed,
+)
 from interlace.report.runs import outcomes_path, read_outcomes
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown
 from interlace.report.text import DASH, p_value

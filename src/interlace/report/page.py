@@ -140,7 +140,9 @@ def title_of(table: ScoreTable) -> str:
 def cautions(runs: Sequence[ReportedRun]) -> list[str]:
     """Return what to know of the runs before reading their scores."""
     notes = []
-    unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
+    unfinished = [
+        run.folder.name for run in runs if run.recipe and not run.facts.get("finished")
+    ]
     for name in unfinished:
         log.warning("%s: training is not finished; its figures are preliminary", name)
     if unfinished:

@@ -14,7 +14,9 @@ from interlace.scores.published import PublishedRow, rows
 if TYPE_CHECKING:
     from interlace.experiments.recipe import Recipe
 
-THEIRS = "Rows in italics are published results (other data and models), not comparable with ours."
+THEIRS = (
+    "Rows in italics are published results (other data and models), not comparable with ours."
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ class CitedRow:
         """The paper's name of the row, with what was measured."""
         table = self.row.table
         split = "" if table.split.startswith("test") else table.split
-        measured = ", ".join(filter(None, [table.task, self.row.setting, table.measured, split]))
+        measured = ", ".join(
+            filter(None, [table.task, self.row.setting, table.measured, split])
+        )
         return f"{self.row.where} ({measured})"
 
 
@@ -110,7 +114,9 @@ def published_notes(
     """Return what to know before comparing the rows with ours; rules: by which weights of our models were selected."""
     notes: dict[str, None] = {}
     for entry in cited:
-        units = {measure.unit or measure.metric for measure in measures if entry.figures(measure)}
+        units = {
+            measure.unit or measure.metric for measure in measures if entry.figures(measure)
+        }
         if units:
             notes |= dict.fromkeys([THEIRS, *entry.row.remarks(units, rules)])
             if entry.note:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, Required
+from typing import Required
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special, nearest_folder
-from interlace.core.json_files import checked, json_record, parse_json, read_json
+from interlace.core.json_files import JsonObject, checked, json_record, parse_json, read_json
 from interlace.core.ragged import FloatArray
 from interlace.scores import Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
@@ -40,7 +40,7 @@ class _Recipe(TypedDict, total=False):
 
     name: str
     about: str
-    evaluate: dict[str, Any]
+    evaluate: JsonObject
     published: list[_Published]
 
 
@@ -101,8 +101,8 @@ class ReportedRun:
     """
 
     folder: Path
-    recipe: dict[str, Any]
-    facts: dict[str, Any]
+    recipe: JsonObject
+    facts: JsonObject
     label: str
     style: int = 0
     steps: list[LoggedStep] = field(default_factory=list)
@@ -214,11 +214,11 @@ def outcomes_path(row: Score, root: Path = Path()) -> Path:
 def _read_run(folder: Path) -> ReportedRun:
     _check_folder(folder)
     recipe_path = folder / run_folder.RECIPE
-    recipe: dict[str, Any] = read_json(recipe_path, _Recipe, {}, remedy=_REMEDY)
+    recipe: JsonObject = read_json(recipe_path, _Recipe, {}, remedy=_REMEDY)
     facts = run_folder.read_run(folder)
     if facts.get("finished") and not recipe_path.exists():
         raise DataError(f"{recipe_path}: missing, although the run is finished; {_REMEDY}")
-    evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, {})
+    evaluation: JsonObject = read_json(folder / run_folder.EVALUATION, _Recipe, {})
     if recipe and "evaluate" in evaluation:  # what the scores were computed with
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
     run = ReportedRun(

@@ -3,9 +3,8 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from interlace.core.json_files import write_json
+from interlace.core.json_files import JsonObject, write_json
 from interlace.experiments.studies import Study, cells_of
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.report.comparison_table import ComparisonTable, compare_over_examples
@@ -31,7 +30,9 @@ def summarize(
     scores = StudyFolder(into).collect(study, cells)
     if not scores:
         return []
-    baseline = study.reference if len(scores.filter(system=study.reference)) else scores[0].system
+    baseline = (
+        study.reference if len(scores.filter(system=study.reference)) else scores[0].system
+    )
     recipes = {cell.system: cell.recipe for cell in cells}
     cited = cited_by(recipes.values())
     example_tests = compare_over_examples(scores, baseline, into)
@@ -52,7 +53,7 @@ def summarize(
     return tables
 
 
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
+def comparison_json(comparison: Comparison) -> JsonObject:
     """Return a comparison as a JSON object; values that do not exist are null."""
     measure = comparison.measure
     values = {

@@ -214,7 +214,9 @@ def _correlation_lines(
                 means[measure.language, system] = result.mean
     lines = []
     for (probe, metric), means in probe_scores.items():
-        entries = [_correlation(means, [gap for gap in gaps if gap.task == task]) for task in tasks]
+        entries = [
+            _correlation(means, [gap for gap in gaps if gap.task == task]) for task in tasks
+        ]
         if any(entries):
             lines.append(Line(f"{probe} ({metric})", tuple(entries)))
     return lines
@@ -268,7 +270,9 @@ def _published_correlations(
     Its gaps are those between supervised and zero-shot scores, so other gaps have nothing to be compared with.
     """
     published_metrics = {(row.table.task, row.table.score) for row in published_rows()}
-    comparable = {gap.task for gap in gaps if gap.is_supervised and gap.task in published_metrics}
+    comparable = {
+        gap.task for gap in gaps if gap.is_supervised and gap.task in published_metrics
+    }
     lines = []
     for row in published_rows("correlation of alignment and transfer"):
         figures: list[float | None] = []

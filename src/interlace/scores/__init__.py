@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import visible
 from interlace.core.errors import MissingDependencyError, pandas_for
-from interlace.core.json_files import checked, json_record
+from interlace.core.json_files import JsonObject, checked, json_record
 
 ZERO_SHOT = "zero-shot"
 SUPERVISED = "supervised"
@@ -80,7 +80,7 @@ class Score:
     cell: str = ""
     system: str = ""
     label: str = ""
-    axes: dict[str, Any] = field(default_factory=dict)
+    axes: JsonObject = field(default_factory=dict)
     model: str = ""
     run: str = ""
     pretrained: bool = True
@@ -196,7 +196,9 @@ class ScoreTable(tuple[Score, ...]):
         collapsed: dict[Hashable, bool] = {}  # by fine-tuning
         for row in self:
             if row.tuning:
-                collapsed[row.fine_tuning] = collapsed.get(row.fine_tuning, False) or row.collapsed
+                collapsed[row.fine_tuning] = (
+                    collapsed.get(row.fine_tuning, False) or row.collapsed
+                )
         if not any(collapsed.values()):
             return ""
         return COLLAPSED_NOTE.format(
@@ -224,11 +226,11 @@ class ScoreTable(tuple[Score, ...]):
             parts.append(f"{task} {from_to(shares, '.1f')} %")
         return f"Accuracy of the most frequent class: {', '.join(parts)}." if parts else ""
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self) -> list[JsonObject]:
         """Return the rows as dictionaries; the axes are columns behind `label`."""
         dicts = []
         for row in self:
-            values: dict[str, Any] = {}
+            values: JsonObject = {}
             for name in _COLUMNS:
                 if name == "axes":
                     values |= row.axes
@@ -255,7 +257,7 @@ class ScoreTable(tuple[Score, ...]):
         except MissingDependencyError:
             return None  # notebooks then show the text
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[JsonObject]:
         """Return `to_dicts` with null for numbers that are not finite."""
         dicts = self.to_dicts()
         for row in dicts:

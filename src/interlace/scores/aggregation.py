@@ -132,7 +132,9 @@ def measure_of(row: Score) -> Measure:
 
 def system_of(row: Score) -> System:
     """Return the system of a row, with its study settings."""
-    axes = tuple((key, None if value is None else str(value)) for key, value in row.axes.items())
+    axes = tuple(
+        (key, None if value is None else str(value)) for key, value in row.axes.items()
+    )
     return System(
         row.system,
         row.label or row.system,
@@ -183,7 +185,9 @@ def _result(rows: Sequence[Score]) -> Result:
     )
 
 
-def _combined(results: Sequence[Result], combine: Callable[[list[float]], float]) -> Result | None:
+def _combined(
+    results: Sequence[Result], combine: Callable[[list[float]], float]
+) -> Result | None:
     """Combine the scores of each run and seed that all results have; None where there is none."""
     scores = {}
     for key in results[0].scores:

@@ -287,7 +287,9 @@ def different_examples(table: ScoreTable) -> list[str]:
         have_hashes = all(row.examples for row in rows)
         by_system: dict[Hashable, set[Hashable]] = {}
         for row in rows:
-            by_system.setdefault(row.label, set()).add(row.examples if have_hashes else row.n or 0)
+            by_system.setdefault(row.label, set()).add(
+                row.examples if have_hashes else row.n or 0
+            )
         example_sets = {frozenset(sets) for sets in by_system.values() if all(sets)}
         if len(example_sets) > 1:
             languages.append(language)

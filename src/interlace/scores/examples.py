@@ -209,7 +209,9 @@ def _resampled_scores(
     for begin in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - begin)
         # (size, G): how often each group is drawn
-        counts = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)])
+        counts = np.stack(
+            [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)]
+        )
         scores[begin : begin + size] = score(columns @ counts.T.astype(np.float64))
     return scores
 

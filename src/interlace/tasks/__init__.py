@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from interlace.core.data_root import Root
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import AnyArray, IntegerArray, Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
@@ -129,7 +130,9 @@ class Tuning(Settings):
     @property
     def rates(self) -> list[float]:
         """The learning rates to try."""
-        return self.learning_rate if isinstance(self.learning_rate, list) else [self.learning_rate]
+        return (
+            self.learning_rate if isinstance(self.learning_rate, list) else [self.learning_rate]
+        )
 
 
 class HeadSettings(Settings):
@@ -192,7 +195,9 @@ class TaskHead(HeadSettings, Objective):
 
         return {
             self.term: Term(
-                cross_entropy(self.logits(backbone, heads, batch), batch.labels, reduction="sum")
+                cross_entropy(
+                    self.logits(backbone, heads, batch), batch.labels, reduction="sum"
+                )
             )
         }
 
@@ -250,7 +255,7 @@ class Scores:
     metrics: dict[str, float]
     outcomes: Examples | None = None
     metric: str = ""
-    details: dict[str, Any] = field(default_factory=dict)
+    details: JsonObject = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)
 
     def __getitem__(self, metric: str) -> float:
@@ -359,7 +364,9 @@ class Task(Settings, ABC):
 
     def scale(self, metric: str) -> Scale:
         """Return the unit of a metric, and whether higher is better; a suffix after a comma does not count."""
-        return self.other_scales.get(metric.partition(", ")[0], (self.unit, self.greater_is_better))
+        return self.other_scales.get(
+            metric.partition(", ")[0], (self.unit, self.greater_is_better)
+        )
 
 
 class FineTuneTask(HeadSettings, Task):
@@ -431,7 +438,7 @@ class FineTuneTask(HeadSettings, Task):
             return ()
         return {"train": ("dev", "test"), "dev": ("test",)}.get(split, ())
 
-    def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - most export nothing
+    def exports(self, examples: Any, predictions: Any) -> JsonObject:  # noqa: ARG002 - most export nothing
         """Return predictions as JSON files that other programs read, by file name."""
         return {}
 
@@ -439,7 +446,9 @@ class FineTuneTask(HeadSettings, Task):
 class ProbeTask(Task):
     """A task that measures a model as it is; nothing is trained."""
 
-    scores_source: ClassVar[bool] = False  # whether the source language is scored like the others
+    scores_source: ClassVar[bool] = (
+        False  # whether the source language is scored like the others
+    )
 
     @abstractmethod
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> Scores:

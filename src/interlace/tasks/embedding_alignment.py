@@ -19,7 +19,14 @@ from pydantic import Field
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
-from interlace.core.ragged import AnyArray, BoolArray, IntArray, IntegerArray, Ragged, distinct_rows
+from interlace.core.ragged import (
+    AnyArray,
+    BoolArray,
+    IntArray,
+    IntegerArray,
+    Ragged,
+    distinct_rows,
+)
 from interlace.data import Pairs
 from interlace.readers import READERS
 from interlace.tasks import Scores
@@ -112,8 +119,12 @@ class EmbeddingAlignment(DictionaryTask):
                 raise DataError(
                     f"{part.path}: the subwords of a language are counted in whole files; remove the rows"
                 )
-            reader: Any = READERS.build("conllu" if ".conllu" in part.path.suffixes else "lines")
-            for sentences in vocab.encode_texts(reader.read_chunks([part.path], [query.language])):
+            reader: Any = READERS.build(
+                "conllu" if ".conllu" in part.path.suffixes else "lines"
+            )
+            for sentences in vocab.encode_texts(
+                reader.read_chunks([part.path], [query.language])
+            ):
                 in_text[sentences.ids.flat] = True
         return np.flatnonzero(in_text)
 
@@ -155,7 +166,9 @@ class EmbeddingAlignment(DictionaryTask):
         metrics["coverage"] = 100 * len(hits) / len(np.unique(words))
         identity = examples.trained.identity(examples.words, examples.shared)
         outcomes = groups.outcomes(words, kept[first_entries], hits, identity)
-        return Scores(metrics, outcomes, details={"candidates": {self.candidates: len(candidates)}})
+        return Scores(
+            metrics, outcomes, details={"candidates": {self.candidates: len(candidates)}}
+        )
 
     def _hits(
         self,

@@ -27,13 +27,14 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import AnyArray, DoubleArray, Int32Array, IntegerArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Questions, Sentences, Windows, cut_windows
@@ -141,7 +142,9 @@ class Mlqa(SpanSettings, FineTuneTask):
             has_text = np.array([bool(line.strip()) for line in lines], np.bool_)
             is_kept = has_text & (questions.spans[:, 0] >= 0)
             left_out = int((~is_kept).sum())
-            log_notes(self.name, path, {"questions without a text or an answer left out": left_out})
+            log_notes(
+                self.name, path, {"questions without a text or an answer left out": left_out}
+            )
             questions = questions.take(is_kept)
         if not any(questions.answers):
             purpose = "train on" if split == "train" else "compare with"
@@ -163,7 +166,7 @@ class Mlqa(SpanSettings, FineTuneTask):
         weight = has_answer.astype(np.float64)
         return Scores(metrics, Examples(np.nan_to_num(f1), weight, identity, groups=passages))
 
-    def exports(self, examples: Questions, predictions: AnyArray) -> dict[str, Any]:
+    def exports(self, examples: Questions, predictions: AnyArray) -> JsonObject:
         """Return `answers`, the best by question id as the official programs read them."""
         answers = {}
         texts = best_texts(examples, predictions)
@@ -337,7 +340,9 @@ class SpanExtractor(SpanSettings, TaskHead):
         subwords += sequences.firsts[window][:, None]
         characters = _characters(examples, examples.owners[questions], subwords)
         start, end = characters.T
-        order = np.lexsort((end, start, -spans["score"], questions))  # by question, the best first
+        order = np.lexsort(
+            (end, start, -spans["score"], questions)
+        )  # by question, the best first
         order = order[start[order] < end[order]]
         answered, first = np.unique(questions[order], return_index=True)
         best = order[first]
@@ -375,7 +380,9 @@ def _characters(
 def best_texts(questions: Questions, answers: AnyArray) -> list[str]:
     """Return the answer to each question, or an empty one; answers: (q,) `SPAN`s."""
     texts = []
-    for owner, start, end in zip(questions.owners, answers["start"], answers["end"], strict=True):
+    for owner, start, end in zip(
+        questions.owners, answers["start"], answers["end"], strict=True
+    ):
         if start < 0:
             texts.append("")
         else:

@@ -89,7 +89,9 @@ class Ner(TaggingTask):
                 log_notes(
                     self.name,
                     path,
-                    {f"words of other types read as O ({listed(sorted(counts))})": counts.total()},
+                    {
+                        f"words of other types read as O ({listed(sorted(counts))})": counts.total()
+                    },
                 )
                 other_tags |= counts.keys()
             numbers |= dict.fromkeys(other_tags, 0)
@@ -122,7 +124,9 @@ class Ner(TaggingTask):
             predicted_count = int(is_kind.sum())
             right_count = int((is_kind & right).sum())
             if gold_count or predicted_count:
-                metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, right_count)["f1"]
+                metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, right_count)[
+                    "f1"
+                ]
         metrics |= self.unread(predictions, is_known)
 
         sentences = gold.rows()  # (W,) the sentence of each word
@@ -137,7 +141,9 @@ class Ner(TaggingTask):
     def explain_unknown(self, tag: str) -> str:
         """Return the settings that allow an unknown type."""
         kind = tag[2:]
-        cure = f"types = {[*self.types, kind]}, or other_types = 'outside' to read such words as O"
+        cure = (
+            f"types = {[*self.types, kind]}, or other_types = 'outside' to read such words as O"
+        )
         return f"an entity of type {kind!r}, but types = {list(self.types)}{did_you_mean(kind, self.types)}; set {cure}"
 
 

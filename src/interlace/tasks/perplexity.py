@@ -72,7 +72,9 @@ class Perplexity(ProbeTask):
         ge=8,
         description="Maximum sequence length in tokens, at most the model's (XLM: 256).",
     )
-    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
+    tokens_per_batch: int = Field(
+        8192, ge=16, description="Tokens per batch, padding included."
+    )
 
     @property
     def unit(self) -> str:  # type: ignore[override]

@@ -63,7 +63,9 @@ class Pos(TaggingTask):
         path = chunks[0][0]
         examples = self.encode(chunks, vocab, _NUMBERS)
         tags: Any = examples.tags
-        log_notes(self.name, path, {"words without a tag, not scored": int((tags.flat < 0).sum())})
+        log_notes(
+            self.name, path, {"words without a tag, not scored": int((tags.flat < 0).sum())}
+        )
         if (tags.flat < 0).all():
             raise DataError(f"{self.name}: {path}: no word has a tag")
         return examples

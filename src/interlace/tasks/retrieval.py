@@ -75,7 +75,9 @@ class Retrieval(ProbeTask):
         ge=8,
         description="Maximum sequence length in tokens, at most the model's own.",
     )
-    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
+    tokens_per_batch: int = Field(
+        8192, ge=16, description="Tokens per batch, padding included."
+    )
 
     @property
     def limits(self) -> InputLimits:

@@ -46,7 +46,9 @@ class RoundTrip(TranslationTask):
         chunks = self.read_chunks(self.query(split, language, root))
         lines = [line for _, text in chunks for line in text.lines]
         kept = [line for line in lines if line.strip()]
-        log_notes(self.name, chunks[0][0], {"lines without text left out": len(lines) - len(kept)})
+        log_notes(
+            self.name, chunks[0][0], {"lines without text left out": len(lines) - len(kept)}
+        )
         if not kept:
             raise DataError(f"{self.name}: {chunks[0][0]}: no line holds text")
         kept = kept[:MAX_SENTENCES]
@@ -66,4 +68,7 @@ class RoundTrip(TranslationTask):
         """Compare the text that came back with the original text."""
         right = self.normalized(examples.sources, examples.direction.source)
         letters = self.signed(chrf(back, right, lower_case=self.lower_case))
-        return {"round-trip bleu": self.round_trip_bleu(examples, back), "round-trip chrf": letters}
+        return {
+            "round-trip bleu": self.round_trip_bleu(examples, back),
+            "round-trip chrf": letters,
+        }

@@ -109,7 +109,9 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
         """Read both sides."""
         paths = self._sides(query)
-        return [(paths[0], read_gold_text(*paths, languages=(query.source, query.language)).pairs)]
+        return [
+            (paths[0], read_gold_text(*paths, languages=(query.source, query.language)).pairs)
+        ]
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Scores:
         """Return `aer`, `precision`, `recall` and `f1`, in percent."""
@@ -122,7 +124,8 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         counts = agreement_by_pair(alignments.links, examples.sure, examples.possible)  # (n, 5)
         agreement = Agreement(*map(int, counts.sum(axis=0)))
         metrics = {
-            name: 100 * getattr(agreement, name) for name in ("aer", "precision", "recall", "f1")
+            name: 100 * getattr(agreement, name)
+            for name in ("aer", "precision", "recall", "f1")
         }
         links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
         weight = links + sure
@@ -139,7 +142,9 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         """Return the file of both sides, or one of each."""
         parts = find_parts(self.files, query, self.source)
         if len(parts) == 1:
-            paths = [find_file(self.files, query, side) for side in (self.source, query.language)]
+            paths = [
+                find_file(self.files, query, side) for side in (self.source, query.language)
+            ]
             return list(dict.fromkeys(paths))
         if len(parts) > 2 or any(part.rows for part in parts):
             raise DataError(

@@ -83,7 +83,13 @@ class WordSimilarity(ProbeTask):
         description="How a word's vector is read from a model.",
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab | None, root: Root) -> JudgedPairs:  # noqa: ARG002
+    def examples(
+        self,
+        split: str,
+        language: str,
+        vocab: Vocab | None,  # noqa: ARG002
+        root: Root,
+    ) -> JudgedPairs:
         """Read the pairs of a language, or of two joined by '-'."""
         query = self.query(split, language, root)
         path = find_file(self.files, query)
@@ -107,10 +113,14 @@ class WordSimilarity(ProbeTask):
             words[language] = words.get(language, []) + side
         vectors = {}
         for language, words_of_language in words.items():
-            vectors[language] = self.reading.vectors(backbone, vocab, language, words_of_language)
+            vectors[language] = self.reading.vectors(
+                backbone, vocab, language, words_of_language
+            )
         return self.measure_words(vectors, examples)
 
-    def measure_words(self, vectors: Mapping[str, WordVectors], examples: JudgedPairs) -> Scores:
+    def measure_words(
+        self, vectors: Mapping[str, WordVectors], examples: JudgedPairs
+    ) -> Scores:
         """Return `spearman`, `pearson`, their harmonic mean (0 if one is not positive), and `coverage`, in percent.
 
         Raise a DataError if fewer than three pairs have vectors, or all judgments are equal.

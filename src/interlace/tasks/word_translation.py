@@ -200,7 +200,9 @@ class WordTranslation(DictionaryTask):
                 "subwords"
             )
         pairs_of_rows = np.stack([source_rows[numbers], target_rows[numbers]], axis=1)  # (e, 2)
-        rows, row_of_entry = np.unique(pairs_of_rows, axis=0, return_inverse=True)  # (m, 2), (e,)
+        rows, row_of_entry = np.unique(
+            pairs_of_rows, axis=0, return_inverse=True
+        )  # (m, 2), (e,)
         shared_entries = np.bincount(row_of_entry.ravel(), examples.shared[numbers])  # (m,)
         _, first_entries = np.unique(pairs_of_rows[:, 0], return_index=True)  # (n,)
         return _EntriesWithVectors(
@@ -268,7 +270,9 @@ class _EntriesWithVectors:
         Languages share vectors in a model's input embeddings, and where they are trained on one text.
         """
         same_spelling = self.target.find([self.source.words[row] for row in word_rows])
-        equal = (self.source.vectors[word_rows] == self.target.vectors[same_spelling]).all(axis=1)
+        equal = (self.source.vectors[word_rows] == self.target.vectors[same_spelling]).all(
+            axis=1
+        )
         is_own = np.isin(same_spelling, candidates) & equal
         return Ragged.from_lengths(np.searchsorted(candidates, same_spelling[is_own]), is_own)
 

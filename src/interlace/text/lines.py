@@ -86,7 +86,9 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
         yield from _decoded(raw.removesuffix(b"\n"), name, number)
 
 
-def check_length(size: int, place: str, what: str = "a line", max_bytes: int = MAX_LINE) -> None:
+def check_length(
+    size: int, place: str, what: str = "a line", max_bytes: int = MAX_LINE
+) -> None:
     """Raise a DataError that names the place if there are more bytes than the limit: a small archive may hold them."""
     if size > max_bytes:
         raise DataError(

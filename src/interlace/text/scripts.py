@@ -61,7 +61,10 @@ def script_of(character: str) -> str:
     >>> [script_of(character) for character in "aЖ中の1!"]
     ['Latin', 'Cyrillic', 'Han', 'Hiragana', 'Common', 'Common']
     """
-    if unicodedata.category(character)[0] not in "LM" and character not in "〇〡〢〣〤〥〦〧〨〩":
+    if (
+        unicodedata.category(character)[0] not in "LM"
+        and character not in "〇〡〢〣〤〥〦〧〨〩"
+    ):
         return COMMON
     name = unicodedata.name(character, "")
     words = [word for word in name.split() if word not in _WIDTHS]

@@ -39,7 +39,9 @@ class WordTypes:
 
     def find(self, spellings: Iterable[str]) -> Int32Array:
         """(n,) number of each spelling, -1 if unknown."""
-        return np.fromiter((self._numbers.get(spelling, -1) for spelling in spellings), np.int32)
+        return np.fromiter(
+            (self._numbers.get(spelling, -1) for spelling in spellings), np.int32
+        )
 
 
 def distinct(text: Text) -> tuple[list[str], Int32Array]:

@@ -293,9 +293,13 @@ ADJECTIVES: dict[str, AdjectiveConcept] = {
     for concept, tags, antonym in cells(_ADJECTIVES)
 }
 # concept -> tense
-TIMES: dict[str, str] = {time: tense for tense, times in _TIMES.items() for time in times.split()}
+TIMES: dict[str, str] = {
+    time: tense for tense, times in _TIMES.items() for time in times.split()
+}
 GIVEN: dict[str, str] = dict(cells(_GIVEN))  # given name -> gender
-TOPICS: tuple[str, ...] = tuple(sorted({topic for noun in NOUNS.values() for topic in noun.topics}))
+TOPICS: tuple[str, ...] = tuple(
+    sorted({topic for noun in NOUNS.values() for topic in noun.topics})
+)
 CONCEPTS: tuple[str, ...] = (
     *NOUNS, *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GIVEN, *SURNAMES, *TOWNS, *DETERMINERS,
 )  # fmt: skip

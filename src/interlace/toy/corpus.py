@@ -91,7 +91,9 @@ class CorpusWriter:
             source = self._sentences("pairs", f"parallel/{pair}", split, PIVOT)
             target = self._sentences("pairs", f"parallel/{pair}", split, code)
             for side, sentences in ((PIVOT, source), (code, target)):
-                words = [" ".join(word.form for word in sentence.words) for sentence in sentences]
+                words = [
+                    " ".join(word.form for word in sentence.words) for sentence in sentences
+                ]
                 self._write(f"{path}.{side}", _texts(sentences))
                 self._write(f"{path}.{side}.tok", words)
             gold = [links(*sides) for sides in zip(source, target, strict=True)]
@@ -100,7 +102,9 @@ class CorpusWriter:
     def write_dictionaries(self, code: str) -> None:
         """Write the bilingual dictionaries of English and another language, in both directions."""
         for source, target in ((PIVOT, code), (code, PIVOT)):
-            self._write(f"dict/{source}-{target}.txt", map("\t".join, dictionary(source, target)))
+            self._write(
+                f"dict/{source}-{target}.txt", map("\t".join, dictionary(source, target))
+            )
 
     def _write_text(self, split: str, code: str) -> None:
         """Write plain text, and sentences with tags and names, in training from scenes of this language's own."""
@@ -123,13 +127,22 @@ class CorpusWriter:
         from interlace.toy.inference import inferences
 
         pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
-        header = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")  # as XNLI
+        header = (
+            "language",
+            "gold_label",
+            "sentence1",
+            "sentence2",
+            "pairID",
+            "genre",
+        )  # as XNLI
         for code in self.toy.languages:
             rows = []
             sentences: list[ToySentence] = []
             for number, pair in enumerate(pairs, 1):
                 premise, hypothesis = realize(code, [pair.premise, pair.hypothesis])
-                rows.append((code, pair.label, premise.text, hypothesis.text, str(number), "toy"))
+                rows.append(
+                    (code, pair.label, premise.text, hypothesis.text, str(number), "toy")
+                )
                 sentences += [premise, hypothesis]
             self._write_table(f"nli/{split}.{code}.tsv", header, rows)
             self._write_trees(f"nli/{split}.{code}", sentences)
@@ -166,7 +179,9 @@ class CorpusWriter:
         scenes = sample(toy.size(kind, split), split, toy.seed, stream(stream_name), toy.habits)
         return realize(code, scenes)
 
-    def _write_table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    def _write_table(
+        self, name: str, header: Sequence[str], rows: Iterable[Sequence[str]]
+    ) -> None:
         """Write tab-separated lines under a header; no cell holds a tab, so nothing is quoted."""
         self._write(name, map("\t".join, [header, *rows]))
         self.counts[name] -= 1

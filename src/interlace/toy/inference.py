@@ -29,7 +29,10 @@ _UNSPECIFIC = frozenset("man woman boy girl person animal tool vehicle instrumen
 _RELATIVE = frozenset(
     "old young new big small long short heavy expensive cheap strong weak".split()
 )  # to the kind
-_SEVERAL = frozenset(NUMERALS[1:]) | {"these", "many"}  # at least "some", which is more than two
+_SEVERAL = frozenset(NUMERALS[1:]) | {
+    "these",
+    "many",
+}  # at least "some", which is more than two
 
 
 # The relation of the first of two expressions to the second, in an affirmative clause (MacCartney 2009). FORWARD and
@@ -103,7 +106,10 @@ def _mixed(affirmative: Scene, denied: Scene, *, affirmative_first: bool) -> str
     same = _same_subject(affirmative.subject, denied.subject, licensed)
     if EXCLUSION in relations:  # "hot", so "not cold"; "not cold" leaves "hot" open
         follows = (
-            same and affirmative_first and denied.negated and relations <= _ENTAILING | {EXCLUSION}
+            same
+            and affirmative_first
+            and denied.negated
+            and relations <= _ENTAILING | {EXCLUSION}
         )
         return ENTAILMENT if follows else None
     if same is None:
@@ -227,7 +233,8 @@ def _states(first: Scene, second: Scene, unclear: frozenset[Relation]) -> Relati
             return EQUIVALENT
         qualities = frozenset({first.quality, second.quality})
         opposite = (
-            ADJECTIVES[first.quality].antonym == second.quality or qualities in _FURTHER_ANTONYMS
+            ADJECTIVES[first.quality].antonym == second.quality
+            or qualities in _FURTHER_ANTONYMS
         )
         if not opposite and not qualities <= _COLORS:
             return INDEPENDENT
@@ -235,7 +242,9 @@ def _states(first: Scene, second: Scene, unclear: frozenset[Relation]) -> Relati
         return EQUIVALENT if first.category == second.category else UNSURE
     else:
         return INDEPENDENT
-    momentary = first.tense == "present" and first.time == second.time and first.time in ("", "now")
+    momentary = (
+        first.tense == "present" and first.time == second.time and first.time in ("", "now")
+    )
     return EXCLUSION if momentary else UNSURE
 
 

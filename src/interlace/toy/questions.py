@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from interlace.core.json_files import JsonObject
 from interlace.core.randomness import Generator
 from interlace.toy.concepts import NOUNS, TOWNS
 from interlace.toy.inference import CONTRADICTION, nli_label
@@ -48,7 +49,7 @@ def passages(
     return drawn
 
 
-def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
+def paragraph(passage: Passage, code: str, name: str) -> JsonObject:
     """Return a passage as a SQuAD paragraph in one language."""
     grammar = language(code)
     statements = [grammar.realize(scene) for scene in passage.scenes]

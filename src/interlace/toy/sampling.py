@@ -16,6 +16,7 @@ from zlib import crc32
 
 from interlace.core import randomness
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.json_files import JsonObject
 from interlace.core.randomness import Generator
 from interlace.toy.concepts import (
     ADJECTIVES,
@@ -145,7 +146,7 @@ class SceneSampler(Draws):
         negated = self._chance(0.15)
         subject = self._subject(verb.subject, topic, negated, name)
         tense = self._even(("past", "present", "future"))
-        parts: dict[str, Any] = {}
+        parts: JsonObject = {}
         if self._chance(0.5) or "timed" in verb.flags:
             parts["time"] = self._even(times_of(tense, "event"), name)
         if verb.objects:
@@ -190,7 +191,9 @@ class SceneSampler(Draws):
             time = self._even(times_of(tense), subject.head)
         fronted = bool(time) and self._chance(0.4)
         negated = _not(negated, subject)
-        return Scene("be", subject, tense, time=time, negated=negated, fronted=fronted, **predicate)
+        return Scene(
+            "be", subject, tense, time=time, negated=negated, fronted=fronted, **predicate
+        )
 
     def _subject(
         self,
@@ -289,7 +292,9 @@ def _normal(name: str) -> float:
 
 @cache
 def _verbs(topic: str) -> WeightTable:
-    return WeightTable({name: 8.0 if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
+    return WeightTable(
+        {name: 8.0 if topic in verb.topics else 0.5 for name, verb in VERBS.items()}
+    )
 
 
 @cache
@@ -343,7 +348,14 @@ class SceneEditor(Draws):
         super().__init__(rng)
         # An edit that is listed more often is drawn more often.
         deny_or_count = [self.deny, self.deny, self._determiner, self._determiner]
-        edits = [self._time, *deny_or_count, self._kind, self._surname, self._subject, self._front]
+        edits = [
+            self._time,
+            *deny_or_count,
+            self._kind,
+            self._surname,
+            self._subject,
+            self._front,
+        ]
         places = [self._place, self._place, self._manner, self._companion]
         self._states = [*edits, *[self._state] * 5]
         self._events = [*edits, *places, self._quality, self._quality]

@@ -36,7 +36,11 @@ PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")
 ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")
 _SINGULAR = ("the", "a", "this", "every", "no")
 _PERSON = frozenset({"person"})
-SPLITS = {"test": range(5), "dev": range(5, 10), "train": range(10, 100)}  # percent of all scenes
+SPLITS = {
+    "test": range(5),
+    "dev": range(5, 10),
+    "train": range(10, 100),
+}  # percent of all scenes
 _PARTS = [split for split, parts in SPLITS.items() for _ in parts]
 
 
@@ -225,7 +229,9 @@ def _has_one_scope(scene: Scene) -> bool:
     elif determiner not in (*_QUIET, *NUMERALS, "many", "some"):
         return False
     for role, phrase in scene.phrases():
-        is_indefinite_object = role == "object" and phrase.determiner == "a" and determiner != "no"
+        is_indefinite_object = (
+            role == "object" and phrase.determiner == "a" and determiner != "no"
+        )
         if role != "subject" and phrase.determiner not in _QUIET and not is_indefinite_object:
             return False
     return True

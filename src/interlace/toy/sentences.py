@@ -39,7 +39,9 @@ class ToySentence(NamedTuple):
         inner = role + "."
         role_words = []
         for word in self.words:
-            if role in word.roles or any(word_role.startswith(inner) for word_role in word.roles):
+            if role in word.roles or any(
+                word_role.startswith(inner) for word_role in word.roles
+            ):
                 role_words.append(word)
         if not role_words:
             raise KeyError(role)

@@ -43,7 +43,9 @@ class ToyCorpus(Settings):
         ge=1,
         description="Development items of each kind, the same in all languages.",
     )
-    test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")
+    test: int = Field(
+        500, ge=1, description="Test items of each kind, the same in all languages."
+    )
     habits: float = Field(
         0.0,
         ge=0.0,
@@ -64,7 +66,9 @@ class ToyCorpus(Settings):
                 hint = did_you_mean(code, LANGUAGES.names())
                 raise ValueError(f"there is no toy language {code!r}{hint}")
         if PIVOT not in languages or len(set(languages)) < len(languages):
-            raise ValueError(f"expected {PIVOT!r}, a side of all translations, and each code once")
+            raise ValueError(
+                f"expected {PIVOT!r}, a side of all translations, and each code once"
+            )
         return languages
 
     @classmethod

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired
+from typing import TYPE_CHECKING, NotRequired
 
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, RunError
-from interlace.core.json_files import checked, json_record
+from interlace.core.json_files import JsonObject, checked, json_record
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
 
@@ -34,7 +34,7 @@ class MetricsWriter:
 
     def __call__(self, step: TrainingStep) -> None:
         """Append the step's record."""
-        record: dict[str, Any] = {
+        record: JsonObject = {
             "kind": "step",
             "step": step.index,
             "objective": step.objective,
@@ -87,7 +87,7 @@ class HeldOutEvaluation:
     patience: int
     progress: Progress
     last: int
-    record: Callable[[dict[str, Any]], None]
+    record: Callable[[JsonObject], None]
     by: str = "perplexity"
     best: float = math.inf
     best_step: int = 0
@@ -190,7 +190,10 @@ class CheckpointCallback:
         if self.evaluation is not None and self.evaluation.patience:
             best = self.evaluation.best_step
         if not (
-            best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended
+            best == step.index
+            or self.due(step.index)
+            or self.progress.stop
+            or self.progress.ended
         ):
             return
         accelerator = self.training.accelerator
@@ -206,7 +209,7 @@ class CheckpointCallback:
             checkpoint.prune(self.folder, self.keep, best, self.due)
         accelerator.wait_for_everyone()
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> JsonObject:
         """Return what `resume` reads, as a `_LoopState` without the step, and the id of the run."""
         progress = self.progress
         loss_scale = self.training.loss_scale

@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, nearest
 from interlace.core.files import atomic_folder, must_hold_files
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import JsonObject, json_record, read_json
 from interlace.models.backbone import untied_state
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class CheckpointState(TypedDict, total=False):
     hashes: Required[dict[str, str]]
     digest: Required[str]
     run: str
-    evaluation: dict[str, Any] | None
+    evaluation: JsonObject | None
 
 
 def save(
@@ -55,7 +55,7 @@ def save(
     step: int,
     model: nn.Module,
     optimizer: Optimizer,
-    state: dict[str, Any],
+    state: JsonObject,
 ) -> Path:
     """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON. Earlier checkpoints stay intact."""
     moments = {}
@@ -69,7 +69,9 @@ def save(
         save_file(moments, partial / OPTIMIZER)
         hashes = {name: _hash(partial / name) for name in (WEIGHTS, OPTIMIZER)}
         content = {"step": step, "hashes": hashes, **state}
-        (partial / STATE).write_text(json.dumps({**content, "digest": _digest(content)}, indent=1))
+        (partial / STATE).write_text(
+            json.dumps({**content, "digest": _digest(content)}, indent=1)
+        )
     return final
 
 
@@ -117,7 +119,9 @@ def _load_moments(file: Path, parameters: Mapping[str, Tensor], optimizer: Optim
             raise CheckpointError(f"{file}: {key} belongs to no weight of the model{hint}")
         for expected in moments:
             if f"{expected}:{name}" not in tensors:
-                raise CheckpointError(f"{file}: lacks {expected}:{name}; expected it beside {key}")
+                raise CheckpointError(
+                    f"{file}: lacks {expected}:{name}; expected it beside {key}"
+                )
         weight = parameters[name]
         _check_like(value, torch.zeros(()) if moment == _STEP else weight, f"{file}: {key}")
         # fused AdamW needs its steps on the device, too
@@ -168,7 +172,9 @@ def read_state(path: Path) -> CheckpointState:
             f"{path / STATE}: damaged (its content is not what was written); {_cure(path)}"
         )
     if path_of(path.parent, state["step"]).name != path.name:
-        raise CheckpointError(f"{path}: is the checkpoint of step {state['step']}; {_cure(path)}")
+        raise CheckpointError(
+            f"{path}: is the checkpoint of step {state['step']}; {_cure(path)}"
+        )
     return state
 
 
@@ -186,7 +192,9 @@ def _check_hashes(path: Path, state: CheckpointState) -> None:
     for name in sorted(hashes.keys() | present):
         file = path / name
         if Path(name).name != name or not file.is_file():
-            raise CheckpointError(f"{file}: missing, or not a file of its folder; {_cure(path)}")
+            raise CheckpointError(
+                f"{file}: missing, or not a file of its folder; {_cure(path)}"
+            )
         try:
             digest = _hash(file)
         except OSError as error:
@@ -202,7 +210,9 @@ def _cure(path: Path) -> str:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(
+        json.dumps(content, sort_keys=True).encode(), digest_size=16
+    ).hexdigest()
 
 
 def _hash(path: Path) -> str:

@@ -61,10 +61,14 @@ def accelerator_for(
         project_dir=str(folder / TRACKERS) if folder else None,
         # heads of objectives that a step does not draw get no gradient
         kwargs_handlers=[
-            DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)
+            DistributedDataParallelKwargs(
+                find_unused_parameters=True, gradient_as_bucket_view=True
+            )
         ],
     )
-    accelerator.native_amp = precision != "no"  # accelerate leaves autocast out for fp16 on a CPU
+    accelerator.native_amp = (
+        precision != "no"
+    )  # accelerate leaves autocast out for fp16 on a CPU
     return accelerator
 
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from interlace.core.json_files import JsonObject
 from interlace.core.neighbors import unit
 from interlace.core.ragged import FloatArray
 from interlace.models.backbone import eval_mode
@@ -89,7 +90,9 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     return {name: round(value, 5) for name, value in scores.items()}
 
 
-def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, pairs: Pairs) -> dict[str, float]:
+def _pair_scores(
+    backbone: Backbone, probes: DiagnosticProbes, pairs: Pairs
+) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
     settings = probes.retrieval
     layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
@@ -124,7 +127,7 @@ class DiagnosticsCallback:
     measure: Callable[[], dict[str, float]]
     every: int
     last: int
-    record: Callable[[dict[str, Any]], None]
+    record: Callable[[JsonObject], None]
 
     def due(self, step: int) -> bool:
         """Return whether the weights of a step are measured."""

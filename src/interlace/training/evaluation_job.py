@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
+from interlace.core.json_files import JsonObject
 from interlace.tasks import ProbeTask, Scores, Task
 from interlace.tasks.common.files import find_parts
 from interlace.training.selection import ExampleSet, Item, scored_set
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.training.steps import TrainingStep
 
-Score = dict[str, Any]
+Score = JsonObject
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ class EvaluationJob:
     vectors: Mapping[str, WordVectors] | None = None
     models: Path | None = None
     identity: Mapping[str, Any] = field(default_factory=dict)
-    cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    cache: dict[tuple[str, str, str], Any] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""

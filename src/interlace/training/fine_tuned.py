@@ -26,7 +26,7 @@ from interlace.core.display import listed
 from interlace.core.errors import CheckpointError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
-from interlace.core.json_files import read_json
+from interlace.core.json_files import JsonObject, read_json
 from interlace.models.backbone import Backbone, cpu_copies
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.languages import FOLDED_KEY, fold_weights
@@ -67,7 +67,7 @@ def is_saved(folder: Path, row: Mapping[str, Any]) -> bool:
     if not row.get("fine_tuned"):
         return False
     model = folder / FINE_TUNED / Path(str(row["fine_tuned"])).name
-    return bool(read_json(model / CONFIG, dict[str, Any], {}).get(_KEY) == row.get("key"))
+    return bool(read_json(model / CONFIG, JsonObject, {}).get(_KEY) == row.get("key"))
 
 
 def save_fine_tuned(
@@ -110,7 +110,7 @@ class _TheirHead:
 
     auto_class: Any
     weights: dict[str, Tensor]
-    config: dict[str, Any] = field(default_factory=dict)
+    config: JsonObject = field(default_factory=dict)
 
 
 def _their_head(
@@ -172,7 +172,9 @@ def _save_as_theirs(
     names = set(model.state_dict())
     tensors = {name: value for name, value in tensors.items() if name in names} | head.weights
     if missing := names - set(tensors):
-        raise CheckpointError(f"{type(model).__name__}: no weights for {listed(sorted(missing))}")
+        raise CheckpointError(
+            f"{type(model).__name__}: no weights for {listed(sorted(missing))}"
+        )
     with quiet():
         model.save_pretrained(folder, state_dict=cpu_copies(tensors, torch.float32))
     config = {**read_json(folder / CONFIG), "dtype": "float32"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from interlace.core.errors import DataError, RunError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import Ragged
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
@@ -115,7 +116,7 @@ class _TuningData:
 
     language: str  # of the training set
     train: Any = None
-    devs: dict[str, Any] = field(default_factory=dict)
+    devs: JsonObject = field(default_factory=dict)
     tests: dict[Item, Any] = field(default_factory=dict)
 
 
@@ -262,7 +263,10 @@ class FineTuner:
         if index == updates:
             return True
         checks = math.ceil(self.task.tuning.epochs * self.task.tuning.checks)
-        return bool(self.data.devs) and index * checks // updates != (index - 1) * checks // updates
+        return (
+            bool(self.data.devs)
+            and index * checks // updates != (index - 1) * checks // updates
+        )
 
     def predict(self, examples: Any) -> Any:
         """Return predictions in the order of the examples."""
@@ -333,9 +337,11 @@ class FineTuner:
         from interlace.training.fine_tuned import fine_tuned_name
 
         per_language = self.task.tuning.select == "per-language-dev"
-        return fine_tuned_name(self.job.name, group.items, self.job.seed, per_language=per_language)
+        return fine_tuned_name(
+            self.job.name, group.items, self.job.seed, per_language=per_language
+        )
 
-    def _check(self, loss: float) -> dict[str, Any]:
+    def _check(self, loss: float) -> JsonObject:
         """Return development scores by language, and whether the model has collapsed on the first.
 
         Without development sets, a collapse shows on the first test set. loss: mean training loss since the last check.
@@ -352,7 +358,7 @@ class FineTuner:
                 has_collapsed = collapsed(predictions, loss, self.baseline)
         return {"dev": scores if self.data.devs else {}, "collapsed": has_collapsed}
 
-    def _keep(self, groups: list[SelectionGroup], check: dict[str, Any]) -> None:
+    def _keep(self, groups: list[SelectionGroup], check: JsonObject) -> None:
         """Keep the weights of the best check of a single group, or the scores and the saved models of several."""
         predictions_by_id: dict[int, Any] = {}
         for group in groups:
@@ -364,9 +370,11 @@ class FineTuner:
                 group.kept_rows = self.score(group, predictions_by_id)
             elif group.dev_languages:
                 state = self.model.state_dict()
-                group.kept_weights = {name: value.detach().clone() for name, value in state.items()}
+                group.kept_weights = {
+                    name: value.detach().clone() for name, value in state.items()
+                }
 
-    def _is_hopeless(self, check: dict[str, Any]) -> bool:
+    def _is_hopeless(self, check: JsonObject) -> bool:
         """Return whether the model is collapsed late in the training, when the learning rate falls; warn of it."""
         updates = self.training.last
         if not check["collapsed"] or check["step"] < _LATE * updates:

@@ -91,7 +91,9 @@ class TrainingModel(nn.Module):
                 torch.manual_seed(torch_seed(Purpose.HEADS, seed, slot=number))
                 self.heads[name] = objective.modules(backbone)
 
-    def forward(self, name: str, batch: Batch, counts: Counts) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, name: str, batch: Batch, counts: Counts
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss to backpropagate, and the unweighted total of each term."""
         heads: Any = self.heads[name]
         terms = self.objectives[name].loss(self.backbone, heads, batch)
@@ -163,9 +165,13 @@ def steps(
             # several must read together
             ending_alone = progress.ending and training.accelerator.num_processes == 1
             last = draw.step == training.last
-            if len(pending) < training.read_every and not (last or ending_alone or due(draw.step)):
+            if len(pending) < training.read_every and not (
+                last or ending_alone or due(draw.step)
+            ):
                 continue
-            for update, step in zip(pending, _read(training, pending, counter, began), strict=True):
+            for update, step in zip(
+                pending, _read(training, pending, counter, began), strict=True
+            ):
                 _check_finite(training, progress, step)
                 progress.done = step.index
                 progress.drawn = update.draw.drawn
@@ -192,7 +198,9 @@ def _prefetched(
         return batch.pinned() if pin else batch
 
     queue: deque[tuple[MixtureDraw, list[Future[Batch]]]] = deque()
-    for draw in mixture.draws(progress.done, training.last, progress.drawn, training.micro_batches):
+    for draw in mixture.draws(
+        progress.done, training.last, progress.drawn, training.micro_batches
+    ):
         queue.append((draw, [background.submit(build, draw, slot) for slot in slots]))
         if len(queue) > PREFETCH:
             yield queue.popleft()

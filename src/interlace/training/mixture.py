@@ -119,7 +119,9 @@ class Mixture:
         alternate: take the objectives with a weight above 0 in turn; only corpora are drawn.
         """
         if not sources:
-            raise SettingsError("the mixture is empty: no objective has a corpus that it can read")
+            raise SettingsError(
+                "the mixture is empty: no objective has a corpus that it can read"
+            )
         self.sources = list(sources)
         self.seed = seed
         self.alpha = alpha

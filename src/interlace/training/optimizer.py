@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from interlace.core.json_files import JsonObject
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 class OptimizerSettings(Settings):
     """AdamW (Loshchilov & Hutter 2019) with a warm-up."""
 
-    learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")
+    learning_rate: float = Field(
+        5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4)."
+    )
     schedule: Literal["linear", "inverse_sqrt", "constant"] = Field(
         "linear",
         description="After the warm-up: linearly to 0 after the last step, proportional to 1/sqrt(step), or flat.",
@@ -63,7 +66,7 @@ class OptimizerSettings(Settings):
         trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
         matrices = [parameter for parameter in trainable if parameter.ndim >= 2]
         biases = [parameter for parameter in trainable if parameter.ndim < 2]  # and norms
-        groups: list[dict[str, Any]] = [
+        groups: list[JsonObject] = [
             {"params": matrices, "weight_decay": self.weight_decay},
             {"params": biases, "weight_decay": 0.0},
         ]

@@ -39,7 +39,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic
-from interlace.core.json_files import checked, parse_json, write_json
+from interlace.core.json_files import JsonObject, checked, parse_json, write_json
 from interlace.core.ragged import AnyArray
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
@@ -75,7 +75,9 @@ def outcomes_file(
 
 def outcomes_key(row: Mapping[str, Any]) -> str:
     """Return the key under which the outcomes of a score's test examples are stored."""
-    return hashed([str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")])
+    return hashed(
+        [str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")]
+    )
 
 
 def hashed(parts: Sequence[str]) -> str:
@@ -93,7 +95,9 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
 
     It does not cover the variance of seeds. Empty for a single example.
     """
-    interval = bootstrap(examples, generator(Purpose.STATISTICS, 0, 3), draws=_BOOTSTRAP_SAMPLES)
+    interval = bootstrap(
+        examples, generator(Purpose.STATISTICS, 0, 3), draws=_BOOTSTRAP_SAMPLES
+    )
     scale = 100.0 if unit == "%" else 1.0
     ends = {}
     if math.isfinite(interval.low):
@@ -105,7 +109,7 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
 
 def record_outcomes(
     job: EvaluationJob, item: Item, scores: Scores, answers: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write the outcomes of one language, and its generated text or its answers by kind, atomically.
 
     Nothing is written without outcomes or a folder for them, and in other processes than the first.
@@ -129,7 +133,7 @@ def record_outcomes(
             lines = [text.replace("\r", " ").replace("\n", " ") for text in scores.outputs]
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     task: Any = job.task
-    columns: dict[str, Any] = dict(confidence_interval(outcomes, task.unit))
+    columns: JsonObject = dict(confidence_interval(outcomes, task.unit))
     if outcomes.identity:
         columns["examples"] = outcomes.identity
     return columns

@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import BoolArray
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Objective, token_texts
@@ -83,7 +84,9 @@ def preview_batch(
             texts["language"] = [languages[side] for side in batch.sides[row, columns]]
         for key, name in _INPUTS:
             if key in batch.inputs:
-                texts[name] = [str(number) for number in batch.inputs[key][row, columns].tolist()]
+                texts[name] = [
+                    str(number) for number in batch.inputs[key][row, columns].tolist()
+                ]
         lines = [
             PreviewLine(name, dict(zip(columns.tolist(), cells, strict=True)))
             for name, cells in texts.items()
@@ -126,7 +129,7 @@ def _width(text: str) -> int:
     return width
 
 
-def training_samples(mixture: Mixture, vocab: Vocab) -> list[dict[str, Any]]:
+def training_samples(mixture: Mixture, vocab: Vocab) -> list[JsonObject]:
     """Return the first sequence of each source, as step 1 would build it: its first tokens by line of the preview."""
     samples = []
     for number, source in enumerate(mixture.sources):

@@ -14,8 +14,14 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import MAX_LINE, atomic, disk_errors, must_not_be_special, open_no_link
-from interlace.core.json_files import checked, json_record, parse_json, read_json
+from interlace.core.files import (
+    MAX_LINE,
+    atomic,
+    disk_errors,
+    must_not_be_special,
+    open_no_link,
+)
+from interlace.core.json_files import JsonObject, checked, json_record, parse_json, read_json
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +37,13 @@ RUN_STATE = "run_state.json"
 CELL = "cell.json"
 CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
-_FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", "predictions"}  # all that a failed start leaves
+_FIRST = {
+    RECIPE,
+    RUN_STATE,
+    CODE,
+    "dictionaries",
+    "predictions",
+}  # all that a failed start leaves
 # what may precede the marks of a folder
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}
 
@@ -144,16 +156,16 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
         lock.release()
 
 
-def read_run(folder: Path) -> dict[str, Any]:
+def read_run(folder: Path) -> JsonObject:
     """Return `run.json`; empty if there is none. Raise a DataError if it is damaged."""
     return read_json(
         folder / RUN, RunRecord, {}, remedy="remove it, and rerun the command to write it again"
     )
 
 
-def read_scores(folder: Path) -> list[dict[str, Any]]:
+def read_scores(folder: Path) -> list[JsonObject]:
     """Return the entries of `scores.json`, without those of previous weights of a run that was trained again."""
-    entries: list[dict[str, Any]] = read_json(folder / SCORES, list[dict[str, Any]], [])
+    entries: list[JsonObject] = read_json(folder / SCORES, list[JsonObject], [])
     key = read_run(folder).get("model_key")
     current = [entry for entry in entries if not key or entry.get("model_key", key) == key]
     if len(current) < len(entries):
@@ -161,12 +173,12 @@ def read_scores(folder: Path) -> list[dict[str, Any]]:
     return current
 
 
-def read_metrics(path: Path) -> list[dict[str, Any]]:
+def read_metrics(path: Path) -> list[JsonObject]:
     """Return the lines of `metrics.jsonl`, without the incomplete one that a killed process leaves at the end."""
     return [row for row, _ in _metrics_lines(path)]
 
 
-def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
+def _metrics_lines(path: Path) -> Iterator[tuple[JsonObject, bytes]]:
     """Yield the rows of `metrics.jsonl`, each with its line."""
     must_not_be_special(path)
     if not path.exists():
@@ -174,7 +186,9 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
             if len(line) > MAX_LINE:
-                raise DataError(f"{path}, line {number}: more than {MAX_LINE >> 20} MB; {_REMEDY}")
+                raise DataError(
+                    f"{path}, line {number}: more than {MAX_LINE >> 20} MB; {_REMEDY}"
+                )
             if not line.strip():
                 continue
             try:
@@ -182,7 +196,9 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
             except ValueError as error:
                 if not line.endswith(b"\n"):
                     return
-                raise DataError(f"{path}, line {number}: damaged: {error}; {_REMEDY}") from error
+                raise DataError(
+                    f"{path}, line {number}: damaged: {error}; {_REMEDY}"
+                ) from error
             yield (
                 checked(row, MetricsRow, f"{path}, line {number}", _REMEDY),
                 line.removesuffix(b"\n"),

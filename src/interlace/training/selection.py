@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interlace.core.errors import SettingsError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import AnyArray
 from interlace.scores import PER_LANGUAGE
 from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
@@ -55,8 +56,8 @@ class SelectionGroup:
     items: list[Item]
     dev_languages: list[str]
     best: float = -math.inf
-    best_check: dict[str, Any] = field(default_factory=dict)
-    kept_rows: list[dict[str, Any]] | None = None
+    best_check: JsonObject = field(default_factory=dict)
+    kept_rows: list[JsonObject] | None = None
     kept_weights: dict[str, Any] | None = None
 
     def improves(self, dev: dict[str, float], *, greater: bool) -> bool:
@@ -91,7 +92,9 @@ def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRu
     return runs_of_settings(task.settings, source, targets)
 
 
-def runs_of_settings(settings: list[Setting], source: str, targets: list[str]) -> list[FineTuneRun]:
+def runs_of_settings(
+    settings: list[Setting], source: str, targets: list[str]
+) -> list[FineTuneRun]:
     """Return the fine-tunings of settings; one on the source language serves both settings that need it."""
     others = [language for language in dict.fromkeys(targets) if language != source]
     runs = []

@@ -45,7 +45,12 @@ def test_table_of_derived_studies_counts_their_cells():
 
 
 def test_cells_are_ordered_by_seed_then_system_which_may_have_some_of_the_seeds(grid):
-    assert [cell.name for cell in cells(grid)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
+    assert [cell.name for cell in cells(grid)] == [
+        "a,seed=0",
+        "b,seed=0",
+        "a,seed=1",
+        "b,seed=1",
+    ]
     assert [cell.name for cell in cells(grid, "[systems.c]\nrecipe = 'tiny/mlm'\nseeds = [1]\n")][2:] == [
         "a,seed=1", "b,seed=1", "c,seed=1",
     ]  # fmt: skip
@@ -53,11 +58,16 @@ def test_cells_are_ordered_by_seed_then_system_which_may_have_some_of_the_seeds(
 
 def test_settings_apply_in_order_study_system_axes(grid):
     found = cells(
-        grid, 'set.train.keep = 5\n[systems.c]\nrecipe="tiny/mlm"\n[axes]\ntrain.steps = [5, 6]\n'
+        grid,
+        'set.train.keep = 5\n[systems.c]\nrecipe="tiny/mlm"\n[axes]\ntrain.steps = [5, 6]\n',
     )
     by_name = {cell.name: cell for cell in found}
     cell = by_name["b,steps=6,seed=1"]
-    assert (cell.recipe.train.steps, cell.recipe.train.keep, cell.recipe.train.threads) == (6, 5, 1)
+    assert (cell.recipe.train.steps, cell.recipe.train.keep, cell.recipe.train.threads) == (
+        6,
+        5,
+        1,
+    )
     assert (cell.recipe.name, cell.recipe.seed, cell.label) == ("B, steps 6", 1, "B, steps 6")
     assert by_name["c,steps=6,seed=1"].recipe.train.keep == 2
     assert cell.axes == {"train.steps": 6}
@@ -93,7 +103,11 @@ def test_study_extends_another_and_replaces_its_axes(grid):
         'extends = "grid.toml"\nname = "other"\nseeds = [7]\n[axes]\ntrain.steps = [3]\n'
     )
     study, _ = read_study(str(other))
-    assert (list(study.systems), study.seeds, study.axes) == (["a", "b"], [7], {"train.steps": [3]})
+    assert (list(study.systems), study.seeds, study.axes) == (
+        ["a", "b"],
+        [7],
+        {"train.steps": [3]},
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +141,9 @@ def test_rejects_invalid_options(grid):
         match=r"--set train.steps: a study has no key 'train'.*--set set.train.steps=",
     ):
         read_study(str(grid), {"train.steps": "3"})
-    with pytest.raises(SettingsError, match=r"--only 'c\*' matches no cell; there are: a,seed=0"):
+    with pytest.raises(
+        SettingsError, match=r"--only 'c\*' matches no cell; there are: a,seed=0"
+    ):
         matching(cells(grid), "c*")
     message = "there is no task 'retrival'; did you mean 'retrieval'"
     with pytest.raises(SettingsError, match=message):
@@ -135,7 +151,8 @@ def test_rejects_invalid_options(grid):
     message = "ner has no metric 'precison'; did you mean 'precision'"
     with pytest.raises(SettingsError, match=message):
         cells(
-            grid, **{"evaluate.tasks": '["ner"]', "evaluate.metrics.ner": '["f1 PER", "precison"]'}
+            grid,
+            **{"evaluate.tasks": '["ner"]', "evaluate.metrics.ner": '["f1 PER", "precison"]'},
         )
 
 

@@ -36,7 +36,9 @@ def run(grid, tmp_path, monkeypatch):
 def calls(tmp_path, cell):
     path = tmp_path / "study" / "cells" / cell / "calls.jsonl"
     return (
-        [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
+        [json.loads(line) for line in path.read_text().split("\n") if line]
+        if path.exists()
+        else []
     )
 
 
@@ -83,9 +85,14 @@ def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
     killed = run({"systems.a.set.about": "die"}, only="a,seed=0").failed
     assert killed["a,seed=0"].startswith("killed by signal 9 (out of memory?)")
     outcome = run({"systems.a.set.about": "refuse"})
-    assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}
+    assert outcome.failed == {
+        f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)
+    }
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
-    assert "some lines first" in (tmp_path / "study" / "cells" / "a,seed=0" / "log.txt").read_text()
+    assert (
+        "some lines first"
+        in (tmp_path / "study" / "cells" / "a,seed=0" / "log.txt").read_text()
+    )
     assert {row.system for row in scores(tmp_path)} == {"b"}
     assert run().failed == {}  # `about` is no setting, so these are the same cells
     assert commands(tmp_path, "a,seed=0") == ["pretrain"] * 3 + ["evaluate"]
@@ -204,7 +211,9 @@ def test_rejects_folders_with_other_files(run, tmp_path):
 
 def test_a_folder_holds_one_study(run):
     run()
-    with pytest.raises(RunError, match=r"holds study 'grid', not 'other'; choose another folder"):
+    with pytest.raises(
+        RunError, match=r"holds study 'grid', not 'other'; choose another folder"
+    ):
         run({"name": "other"})
 
 

@@ -62,9 +62,7 @@ def warn_about_long(pairs: WordPairs, name: str) -> None:
     """Log how many pairs are too long for the aligner `name`."""
     too_long = int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum())
     if too_long:
-        message = (
-            "%s: %d of %d pairs have more than %d source words times target words and get no links"
-        )
+        message = "%s: %d of %d pairs have more than %d source words times target words and get no links"
         log.warning(message, name, too_long, len(pairs), MAX_CELLS)
 
 
@@ -127,7 +125,10 @@ class Vocabularies(NamedTuple):
     ) -> Vocabularies:
         """Number lower-cased spellings; raise a DataError, with the aligner's name, if a list holds a word twice."""
         vocabularies = cls(Vocabulary(source), Vocabulary(target))
-        repeated = (len(source) - len(vocabularies.source), len(target) - len(vocabularies.target))
+        repeated = (
+            len(source) - len(vocabularies.source),
+            len(target) - len(vocabularies.target),
+        )
         for side, count in zip(cls._fields, repeated, strict=True):
             if count:
                 raise DataError(f"{name}: damaged model: {count} duplicate {side} words")
@@ -183,5 +184,7 @@ class Prior:
         ]
         pairs = np.stack(columns, axis=1)
         entries, numbers = np.unique(pairs, axis=0, return_inverse=True)
-        counts = np.bincount(numbers.reshape(-1), lexicon.counts, len(entries)).astype(np.float64)
+        counts = np.bincount(numbers.reshape(-1), lexicon.counts, len(entries)).astype(
+            np.float64
+        )
         return cls(entries, counts)

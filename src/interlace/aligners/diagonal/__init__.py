@@ -41,7 +41,10 @@ class Diagonal(Aligner):
     """Aligns words by translation probability and distance from the diagonal, trained by variational EM."""
 
     iterations: int = Field(
-        5, ge=1, le=100, description="Passes over the text (fast_align: 4 that change the model)."
+        5,
+        ge=1,
+        le=100,
+        description="Passes over the text (fast_align: 4 that change the model).",
     )
     null: float = Field(
         0.12,
@@ -117,13 +120,17 @@ class Diagonal(Aligner):
         table.slots["backward"][slots] = thetas["backward"]
         nulls = (thetas["source_null"], thetas["target_null"])
         model = DiagonalModel.of(table, nulls, tensions, self.null)
-        return FittedDiagonal(self, model, Vocabularies.of(source_types, target_types, self.name))
+        return FittedDiagonal(
+            self, model, Vocabularies.of(source_types, target_types, self.name)
+        )
 
 
 class FittedDiagonal(FittedAligner):
     """Word translation probabilities and tensions of both directions."""
 
-    def __init__(self, aligner: Diagonal, model: DiagonalModel, vocabularies: Vocabularies) -> None:
+    def __init__(
+        self, aligner: Diagonal, model: DiagonalModel, vocabularies: Vocabularies
+    ) -> None:
         self.aligner: Diagonal = aligner
         self.model = model
         self._vocabularies = vocabularies
@@ -145,7 +152,9 @@ class FittedDiagonal(FittedAligner):
                 parts.append(self._align_chunk(source(part.source), target(part.target), pool))
         return Alignments.concatenate(parts)
 
-    def _align_chunk(self, source: Ragged, target: Ragged, pool: ThreadPoolExecutor) -> Alignments:
+    def _align_chunk(
+        self, source: Ragged, target: Ragged, pool: ThreadPoolExecutor
+    ) -> Alignments:
         """Align pairs whose words are types of the model, -1 for unknown words."""
         from interlace.aligners.diagonal import kernels
         from interlace.aligners.diagonal.training import by_parts
@@ -166,7 +175,14 @@ class FittedDiagonal(FittedAligner):
 
         def fill_in_confidence(first: int, last: int) -> None:
             kernels.confidence(
-                rows, first, last, self.model, decisions, links.values, links.offsets, confidence
+                rows,
+                first,
+                last,
+                self.model,
+                decisions,
+                links.values,
+                links.offsets,
+                confidence,
             )
 
         by_parts(pool, fill_in_confidence, len(source))

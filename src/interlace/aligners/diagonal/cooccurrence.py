@@ -14,21 +14,29 @@ from itertools import chain
 from typing import Any, cast
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import Int32Array, IntArray, Ragged
 
 Types = Int32Array
 Slots = IntArray
-Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbered as in the table
+Sides = tuple[
+    Ragged, Ragged
+]  # rows of source and target types, int32, numbered as in the table
 
 EMPTY = -1
 SLOT = np.dtype(
-    [("count", np.int64), ("forward", np.float32), ("backward", np.float32), ("target", np.int32)],
+    [
+        ("count", np.int64),
+        ("forward", np.float32),
+        ("backward", np.float32),
+        ("target", np.int32),
+    ],
     align=True,
 )
 _SETS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
@@ -75,7 +83,9 @@ class Cooccurrence:
         sides = (Ragged(source_prior, one_word_each), Ragged(target_prior, one_word_each))
         for source, target in chain([sides], chunks):
             rows = (source.values, source.offsets, target.values, target.offsets)
-            jobs = [pool.submit(_collect, *rows, number, keys) for number, keys in enumerate(sets)]
+            jobs = [
+                pool.submit(_collect, *rows, number, keys) for number, keys in enumerate(sets)
+            ]
             sets = [job.result() for job in jobs]
         pairs = []
         for keys in sets:
@@ -135,7 +145,7 @@ def _add_atomically(_typing: Any, array: Any, place: Any, value: Any) -> Any:  #
 add_atomically: Any = intrinsic(_add_atomically)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _position(keys: Slots, key: int) -> int:
     """Return the position of a key in a set, whose size is a power of two, or of the empty slot for it."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -145,7 +155,7 @@ def _position(keys: Slots, key: int) -> int:
     return position
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _collect(
     source: Types,
     source_offsets: Slots,
@@ -174,7 +184,7 @@ def _collect(
     return keys
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _enlarged(keys: Slots) -> Slots:
     larger = np.full(2 * len(keys), EMPTY, np.int64)
     for key in keys:
@@ -184,7 +194,7 @@ def _enlarged(keys: Slots) -> Slots:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_slot(low: int, high: int, target: int) -> int:
     """Return the slot where the search for a target type begins in the row of slots low to high.
 
@@ -195,7 +205,7 @@ def first_slot(low: int, high: int, target: int) -> int:
     return low + int(np.int64((mixed * np.uint64(high - low)) >> np.uint64(32)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def slot_from(slot: int, low: int, high: int, targets: Types, target: int) -> int:
     """Return the slot of a target type in a row, or the empty slot for it, searching from `slot` on."""
     while targets[slot] != target and targets[slot] != EMPTY:
@@ -205,7 +215,7 @@ def slot_from(slot: int, low: int, high: int, targets: Types, target: int) -> in
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int:
     """Return the slot of a type pair, or the empty slot for it."""
     low = starts[source]
@@ -214,7 +224,7 @@ def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int
     return slot_from(slot, low, high, targets, target)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find(starts: Slots, targets: Types, pairs: Types, slots: Slots) -> None:
     """Fill in the slot of each (source type, target type), which it occupies from now on."""
     for number in range(len(pairs)):

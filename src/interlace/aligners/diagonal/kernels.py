@@ -16,7 +16,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from interlace.aligners.diagonal.cooccurrence import (
     EMPTY,
@@ -26,6 +25,7 @@ from interlace.aligners.diagonal.cooccurrence import (
     place_in_row,
     slot_from,
 )
+from interlace.core.kernels import compiled
 from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray, Ragged
 
 Types = Int32Array
@@ -138,7 +138,7 @@ class Sums(NamedTuple):
 # ---- E-step ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
@@ -153,7 +153,7 @@ def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
             curves.target_fall[way, j] = 1.0 / rise
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearness(curves: Curves, way: int, i: int, j: int) -> float:
     """Return exp(-tension * |i/m - j/n|)."""
     below = curves.source_rise[way, i] * curves.target_fall[way, j]
@@ -161,7 +161,7 @@ def nearness(curves: Curves, way: int, i: int, j: int) -> float:
     return float(min(below, above))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expect(
     rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts
 ) -> Counts:
@@ -189,7 +189,7 @@ def expect(
     return totals
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _buffers(rows: Rows, first: int, last: int) -> tuple[Curves, Cells, Sums]:
     """Return memory for the largest of the pairs first to last."""
     source_words = np.diff(rows.source_offsets[first : last + 1])
@@ -206,7 +206,7 @@ def _buffers(rows: Rows, first: int, last: int) -> tuple[Curves, Cells, Sums]:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -> None:
     """Find the slots of all cells of a pair, UNSEEN_SLOT for type pairs that the model lacks.
 
@@ -232,8 +232,10 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
                 cells.slots[cell] = UNSEEN_SLOT if model.targets[slot] == EMPTY else slot
 
 
-@njit(cache=True, nogil=True)
-def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums) -> None:
+@compiled
+def _weigh(
+    m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums
+) -> None:
     """Compute the weights of all cells of a pair and their sums."""
     sums.target_weights[:n] = 0.0
     sums.target_sizes[:n] = 0.0
@@ -258,7 +260,7 @@ def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, s
         sums.source_sizes[i] = sizes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each sum of weights by its inverse, null word included, and each size by 1, the mass to distribute."""
     for place in range(len(words)):
@@ -266,14 +268,16 @@ def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Fl
         sizes[place] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fixed(count: float) -> np.int64:
     """Return a count in units of 1 / FIXED."""
     return np.int64(count * UNIT + 0.5)
 
 
-@njit(cache=True, nogil=True)
-def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: Counts, totals: Counts) -> None:
+@compiled
+def _count_links(
+    m: int, n: int, cells: Cells, sums: Sums, counts: Counts, totals: Counts
+) -> None:
     """Count the links of a pair; posteriors that round to zero, most of them in later passes, are skipped."""
     links = 0.0
     far = 0.0
@@ -294,7 +298,7 @@ def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: Counts, total
     totals[1] += np.int64(far * UNIT + 0.5)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_null(words: Types, remaining: Floats, counts: Counts) -> None:
     """Count the remaining mass of each word for the null word."""
     for word in range(len(words)):
@@ -305,7 +309,7 @@ def _count_null(words: Types, remaining: Floats, counts: Counts) -> None:
 # ---- M-step ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exp_digamma(x: float) -> float:
     """Return exp(digamma(x)) for x > 0, which replaces a count in variational Bayes; relative error below 1e-9.
 
@@ -321,7 +325,7 @@ def exp_digamma(x: float) -> float:
     return series * math.exp(-steps)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exp_digammas(values: Floats) -> Floats:
     """Return `exp_digamma` of each value, at least 1e-250 so that it can be a divisor."""
     result = np.empty(len(values), np.float64)
@@ -330,7 +334,7 @@ def exp_digammas(values: Floats) -> Floats:
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def total(
     model: DiagonalModel,
     counts: ExpectedCounts,
@@ -348,7 +352,7 @@ def total(
                 add_atomically(target_totals, model.targets[slot], links)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def maximize(
     model: DiagonalModel,
     counts: ExpectedCounts,
@@ -371,7 +375,7 @@ def maximize(
                 counts.links[slot] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _one_side(distance: float, step: float, tension: float, terms: int) -> tuple[float, float]:
     """Return the sums of exp(-tension * d) and d * exp(-tension * d) over d = distance, distance + step, .."""
     rest = -math.expm1(-tension * step)  # 1 - ratio, exact for small values
@@ -382,7 +386,7 @@ def _one_side(distance: float, step: float, tension: float, terms: int) -> tuple
     return weight * powers, weight * (distance * powers + step * risen)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mean_distances(explained: Counts, explaining: Counts, tension: float) -> Floats:
     """(shapes,) the expected |i/m - j/n| of the diagonal alone, summed over the explained words of one pair."""
     result = np.zeros(len(explained), np.float64)
@@ -398,7 +402,9 @@ def mean_distances(explained: Counts, explaining: Counts, tension: float) -> Flo
             if below:
                 size, weighted = _one_side(position - below * step, step, tension, below)
             if below < candidates:
-                above = _one_side((below + 1) * step - position, step, tension, candidates - below)
+                above = _one_side(
+                    (below + 1) * step - position, step, tension, candidates - below
+                )
                 size += above[0]
                 weighted += above[1]
             result[shape] += weighted / size
@@ -427,8 +433,10 @@ class Decisions(NamedTuple):
         return cls(*partners, np.empty(source_words), np.empty(target_words))
 
 
-@njit(cache=True, nogil=True)
-def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: Decisions) -> None:
+@compiled
+def decide(
+    rows: Rows, first: int, last: int, model: DiagonalModel, decisions: Decisions
+) -> None:
     """Find the best partner of every word of the pairs first to last."""
     curves, cells, sums = _buffers(rows, first, last)
     odds = model.odds[0]
@@ -452,7 +460,7 @@ def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: D
         decisions.target_sums[target_words] = sums.target_weights[:n]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_null(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each size by the weight of the null word, and add it to the sum of weights."""
     for word in range(len(words)):
@@ -461,7 +469,7 @@ def _add_null(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: 
         weights[word] += sizes[word]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _choose(weights: Floats, null_weights: Floats, partners: Types) -> None:
     """Find the first of the best partners of each word, a row of weights; NULL if the null word is as good."""
     for word in range(len(partners)):
@@ -474,7 +482,7 @@ def _choose(weights: Floats, null_weights: Floats, partners: Types) -> None:
                 partners[word] = partner
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _thetas(model: DiagonalModel, source: int, target: int) -> tuple[float, float]:
     """Return the probabilities of a pair of types, forward and backward."""
     if source < 0 or target < 0:
@@ -485,7 +493,7 @@ def _thetas(model: DiagonalModel, source: int, target: int) -> tuple[float, floa
     return float(model.forward[slot]), float(model.backward[slot])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def confidence(
     rows: Rows, first: int, last: int, model: DiagonalModel, decisions: Decisions, links: Types, offsets: Counts,
     out: Thetas,

@@ -133,7 +133,8 @@ class Gibbs(Aligner):
         from interlace.aligners.gibbs.model import Cut
 
         return [
-            (Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views
+            (Cut.of(source_types, letters), Cut.of(target_types, letters))
+            for letters in self.views
         ]
 
     def sweeps_for(self, pairs: int) -> list[int]:
@@ -174,7 +175,10 @@ class FittedGibbs(FittedAligner):
                 posteriors = posteriors_of(self._models, settings.seed, source, target, pool)
                 parts.append(
                     links_of(
-                        posteriors, settings.symmetrization, settings.threshold, settings.threads
+                        posteriors,
+                        settings.symmetrization,
+                        settings.threshold,
+                        settings.threads,
                     )
                 )
         return Alignments.concatenate(parts)

@@ -25,6 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
+from interlace.core.kernels import compiled
 from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray
 
 Types = Int32Array
@@ -116,7 +117,7 @@ class Buffers(NamedTuple):
 # ---- cells and pairs of types ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_cells(table: PairTable, text: Words) -> PairTable:
     """Number the type pairs of all cells, from 0, in the order of occurrence, which keeps neighbors close in memory.
 
@@ -134,7 +135,7 @@ def number_cells(table: PairTable, text: Words) -> PairTable:
     return table
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def twins(types: Types, starts: Offsets, type_count: int) -> Types:
     """(words,) the position in its row of the next word of the same type, cyclically."""
     following = np.empty(len(types), np.int32)
@@ -150,7 +151,7 @@ def twins(types: Types, starts: Offsets, type_count: int) -> Types:
     return following
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transpose(
     by_starts: Offsets,
     to_starts: Offsets,
@@ -171,7 +172,7 @@ def transpose(
 # ---- sampling ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> None:
     """Add the links of a text, by word of `to` as in `sweep`, to counts by type pair and by type without partner."""
     _, by_starts, to, to_starts, cells, cell_starts, _ = text
@@ -188,7 +189,7 @@ def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> N
             cell += many
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
     if model != FERTILITY or kind < 0:
@@ -263,7 +264,7 @@ def _keep(weight: Any, posterior: Any, first: int, many: int, share: np.float32)
         posterior[start + i] += weight[i] * share
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_random(state: np.uint64) -> np.uint64:
     """Return the state of a xorshift generator after one draw (Marsaglia 2003)."""
     state ^= state << np.uint64(13)
@@ -271,13 +272,13 @@ def next_random(state: np.uint64) -> np.uint64:
     return state ^ (state << np.uint64(17))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def below_one(state: np.uint64) -> np.float32:
     """Return a number in [0, 1) from the upper bits of a state."""
     return np.float32(state >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw(weight: Floats, many: int, total: np.float32, point: np.float32) -> int:
     """Return the candidate at a point of the cumulative weights, NONE beyond their sum."""
     if point >= total:
@@ -290,7 +291,7 @@ def draw(weight: Floats, many: int, total: np.float32, point: np.float32) -> int
     return i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def followers(
     chosen: Types, links: Types, following: Types, begin: int, end: int, many: int
 ) -> None:
@@ -355,7 +356,9 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
             else:
                 after = following[word - begin]
                 widths = (middle - before, middle - after)
-                total = _weigh_places(weight, score, pairs, cells, ahead, back, cell, many, widths)
+                total = _weigh_places(
+                    weight, score, pairs, cells, ahead, back, cell, many, widths
+                )
                 none *= ahead[middle + after - before]
             full = total + none
             if keep:
@@ -387,7 +390,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
 # ---- new pairs ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
     """Fill in the translation probabilities of all cells of a pair; -1 is an unknown word."""
     slots, keys, _ = known.table
@@ -479,7 +482,7 @@ def _sweep_new(
     return state
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _seed(by: Types, to: Types, seed: np.uint64) -> np.uint64:
     """Return a state that depends on the pair's words only, so that its alignment does not depend on its position."""
     state = seed | np.uint64(1)
@@ -490,7 +493,7 @@ def _seed(by: Types, to: Types, seed: np.uint64) -> np.uint64:
     return state | np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_posteriors(
     text: Words,
     known: Known,
@@ -531,15 +534,21 @@ def add_posteriors(
         for number in range(BURN + KEEP):
             model = min(WORDS + number, FERTILITY)
             kept_share = np.float32(share / KEEP) if number >= BURN else np.float32(0)
-            state = _sweep_new(by, to, cells, known, tables, model, buffers, out, kept_share, state)
+            state = _sweep_new(
+                by, to, cells, known, tables, model, buffers, out, kept_share, state
+            )
 
 
 # ---- links from posteriors ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def most_probable(
-    by_starts: Offsets, to_starts: Offsets, cell_starts: Offsets, posterior: Floats, chosen: Types
+    by_starts: Offsets,
+    to_starts: Offsets,
+    cell_starts: Offsets,
+    posterior: Floats,
+    chosen: Types,
 ) -> None:
     """Fill in the candidate with the highest posterior by word of `to`, NONE if no partner is more probable.
 

@@ -116,7 +116,9 @@ class View:
         """Return the view of the other direction, whose drawn words are the drawing words here."""
         words = self.words
         cells = np.empty_like(words.cells)
-        kernels.transpose(words.by_starts, words.to_starts, words.cell_starts, words.cells, cells)
+        kernels.transpose(
+            words.by_starts, words.to_starts, words.cell_starts, words.cells, cells
+        )
         reversed_words = words._replace(
             by=words.to,
             by_starts=words.to_starts,
@@ -199,7 +201,9 @@ class Sampler:
             self._continue_from(before)
         self.counts = self.count_links()
         self._jumps = np.ones(2 * MAX_JUMP + 1, np.float32)
-        self._tables = tables_of(self._jumps, np.ones((drawn_types, 1), np.float32), self._middle)
+        self._tables = tables_of(
+            self._jumps, np.ones((drawn_types, 1), np.float32), self._middle
+        )
         self.posterior = np.zeros(len(words.cells), np.float32)
         self._sums = [np.zeros(len(counts), np.float32) for counts in self.counts[:3]]
         self._kept_sweeps = 0
@@ -333,7 +337,12 @@ class _Steps:
 
 
 def run_samplers(
-    part: TextPart, schedule: list[int], seed: int, threads: int, progress: Progress, number: int
+    part: TextPart,
+    schedule: list[int],
+    seed: int,
+    threads: int,
+    progress: Progress,
+    number: int,
 ) -> tuple[FloatArray, list[Learned]]:
     """Run one sampler per view and direction; return (2, cells) mean posteriors by direction, and what each learned.
 
@@ -343,7 +352,9 @@ def run_samplers(
     views = len(part.cuts)
     steps = _Steps(progress, sum(schedule) * 2 * views)
 
-    def run(numbered: Future[View], number_of_view: int, way: int) -> tuple[FloatArray, Learned]:
+    def run(
+        numbered: Future[View], number_of_view: int, way: int
+    ) -> tuple[FloatArray, Learned]:
         view = numbered.result()
         before = part.before[2 * number_of_view + way] if part.before else None
         rng = generator(Purpose.ALIGN, seed, number * views + number_of_view, way)

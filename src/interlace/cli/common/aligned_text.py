@@ -54,7 +54,9 @@ def read_aligned_text(options: AlignedTextOptions) -> AlignedText:
     Word tokenizer and languages are those that `align` recorded beside the alignments.
     """
     if (options.confidence is None) != (not options.min_confidence):
-        raise SettingsError("--confidence FILE and --min-confidence NUMBER must be given together")
+        raise SettingsError(
+            "--confidence FILE and --min-confidence NUMBER must be given together"
+        )
     if len(options.files) > 3:
         raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(options.files)} files")
     files = [must_exist(path) for path in with_stdin(options.files)]
@@ -114,7 +116,9 @@ def _read_confidence(path: Path, links: Ragged) -> FloatArray:
         try:
             rows.append(np.array(line.split(), np.float32))
         except ValueError:
-            raise DataError(f"{path}, line {number}: expected numbers, found {line!r}") from None
+            raise DataError(
+                f"{path}, line {number}: expected numbers, found {line!r}"
+            ) from None
         if number <= len(counts) and len(rows[-1]) != counts[number - 1]:
             raise DataError(
                 f"{path}, line {number}: {len(rows[-1])} confidences of {counts[number - 1]} links"

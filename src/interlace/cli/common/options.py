@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from interlace.core.errors import SettingsError
+from interlace.core.json_files import JsonObject
 from interlace.core.outputs import STANDARD_OUTPUT, Output, is_stream
 from interlace.core.settings import Settings
 
@@ -59,7 +60,8 @@ def output(about: str, **settings: Any) -> Any:
 Changes = Annotated[
     list[str],
     typer.Option(
-        "--set", help="Change a key of the recipe: train.steps=100, data_root=data (repeatable)."
+        "--set",
+        help="Change a key of the recipe: train.steps=100, data_root=data (repeatable).",
     ),
 ]
 
@@ -78,8 +80,8 @@ def parse_changes(
 
 
 def nested_changes(
-    changes: list[str], expected: str, data: dict[str, Any] | None = None
-) -> dict[str, Any]:
+    changes: list[str], expected: str, data: JsonObject | None = None
+) -> JsonObject:
     """Return settings, `data` or none, with changes by key path: `["a.b=1"]` gives `{"a": {"b": 1}}`."""
     settings = {} if data is None else data
     for key, value in parse_changes(changes, expected).items():
@@ -89,7 +91,7 @@ def nested_changes(
     return settings
 
 
-def settings_of(kind: type[S], options: dict[str, Any], changes: list[str], example: str) -> S:
+def settings_of(kind: type[S], options: JsonObject, changes: list[str], example: str) -> S:
     """Return settings with the values of options, and with the changes of `--set`."""
     from_options = {key: value for key, value in options.items() if value not in {None, ""}}
     data = nested_changes(changes, example, {**kind().dump(), **from_options})
@@ -148,7 +150,8 @@ Precision = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")
+    bool,
+    typer.Option("--force", help="Translate in a direction that the run was not trained in."),
 ]
 
 
@@ -202,7 +205,8 @@ class AlignedTextOptions(TextOptions):
         ),
     ] = None
     min_confidence: Annotated[
-        float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links.")
+        float,
+        typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links."),
     ] = 0.0
 
 
@@ -221,7 +225,9 @@ MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Minimum count
 Top = Annotated[
     int,
     typer.Option(
-        "--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all."
+        "--top",
+        min=0,
+        help="Maximum number of translations of a source word or phrase; 0: all.",
     ),
 ]
 NoBorderWords = Annotated[

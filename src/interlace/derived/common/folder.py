@@ -18,6 +18,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import Filter, FilterChain, sides
@@ -78,7 +79,9 @@ def outputs_of(files: Iterable[FolderFile]) -> list[str]:
     for file in files:
         for output in file.outputs:
             if output in (META, *outputs):
-                raise DataError(f"two files would be written as {output}; derive them separately")
+                raise DataError(
+                    f"two files would be written as {output}; derive them separately"
+                )
             outputs.append(output)
     return outputs
 
@@ -158,12 +161,12 @@ class Derivation:
                     yield text, self.apply(text)
 
 
-def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> dict[str, Any]:
+def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> JsonObject:
     """Write files of a derived language, and `derived.json` with the transformations; return its content."""
     transformations = []
     for step in derivation.transformations.transformations:
         transformations.append({"name": step.name, **step.dump()})
-    about: dict[str, Any] = {
+    about: JsonObject = {
         "language": derivation.name,
         "of": derivation.of,
         "transformations": transformations,
@@ -198,11 +201,11 @@ def _write_file(
     file: DerivedFile,
     paths: Sequence[Path],
     counts: WordCounts,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write a derived file and its alignments, count their words, and return the file's entry in `derived.json`."""
     [source] = file.sources
     notes: Counter[str] = Counter()
-    entry: dict[str, Any] = {
+    entry: JsonObject = {
         "file": file.outputs[0],
         "reader": source.reader.name,
         "lines": 0,

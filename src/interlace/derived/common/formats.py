@@ -9,6 +9,7 @@ from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
+from interlace.core.json_files import JsonObject
 from interlace.derived.common.trees import heads_of
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
@@ -21,7 +22,7 @@ _READERS = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
 def fitting_reader(path: Path, name: str = "") -> Reader:
     """Return the reader of a file, by default by its suffix; a treebank is read with its trees."""
     must_exist(path)
-    settings: dict[str, Any] = {"name": name or reader_name(path)}
+    settings: JsonObject = {"name": name or reader_name(path)}
     if settings["name"] == "conllu":
         settings["trees"] = _has_trees(path)
     return READERS.build(settings, f"--reader {settings['name']}")

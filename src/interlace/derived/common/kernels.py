@@ -7,8 +7,8 @@ first word of each line.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import Int32Array
 from interlace.derived.common.arrays import Bits, Bytes, Codes, Flags, Floats, Ints
 from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIGHT
@@ -18,7 +18,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mixed(value: np.uint64) -> np.uint64:
     """Return a number whose bits all depend on all bits of another."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
@@ -26,7 +26,7 @@ def _mixed(value: np.uint64) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hashed(
     codes: Codes,
     start: int,
@@ -39,7 +39,7 @@ def _hashed(
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hash_words(
     codes: Codes,
     starts: Ints,
@@ -52,7 +52,7 @@ def hash_words(
         out[word] = _hashed(codes, starts[word], ends[word], key)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
     """Fill `out` with 64 bits per word, from the line's letters and the number of letters before it, however split."""
     codes, _, offsets, starts, ends = words
@@ -72,7 +72,7 @@ _BLANK = ord(" ")
 _PERIOD = ord(".")
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _copied(
     codes: Codes,
     start: int,
@@ -87,7 +87,7 @@ def _copied(
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_lines(
     gaps: Any,
     order: Ints,
@@ -137,7 +137,7 @@ _ENDS = 1  # state of a sentence-final mark, or of what closes after it
 _INSIDE = 2  # state of a mark inside a word such as 3.5, or of what closes after it
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_ends(
     words: Any,
     traits: Bytes,
@@ -180,7 +180,7 @@ def find_ends(
                 cuts[word - 1] = False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _classify(
     words: Any,
     traits: Bytes,
@@ -205,13 +205,15 @@ def _classify(
             continue
         kinds[word] = kind
         free = (
-            word + 1 == count or starts[word + 1] > ends[word] or (kind & MARK and not kind & LOOSE)
+            word + 1 == count
+            or starts[word + 1] > ends[word]
+            or (kind & MARK and not kind & LOOSE)
         )
         at_end = free or states[word + 1] == _ENDS or traits[codes[starts[word + 1]]] & TIGHT
         states[word] = _ENDS if at_end else _INSIDE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _ends_abbreviation(
     words: Any,
     traits: Bytes,
@@ -238,7 +240,7 @@ def _ends_abbreviation(
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reverse(runs: Any, order: Ints) -> None:
     """Reverse the pieces of each run (`SentenceRuns`); `order` (W,) is filled within the runs."""
     for run in range(len(runs.starts)):
@@ -247,7 +249,7 @@ def reverse(runs: Any, order: Ints) -> None:
         _write_pieces(firsts, numbers[::-1], order)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
     """Permute the pieces of each run (`SentenceRuns`) by an order that depends on the set of their words alone.
 
@@ -268,7 +270,7 @@ def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
         _write_pieces(firsts, numbers, order)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pieces(runs: Any, run: int) -> Ints:
     """Return the first word of each piece of a run, and the word after the run."""
     start = runs.starts[run]
@@ -283,7 +285,7 @@ def _pieces(runs: Any, run: int) -> Ints:
     return firsts[: count + 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write_pieces(firsts: Ints, numbers: Ints, order: Ints) -> None:
     """Fill `order` with the words of a run's pieces, which come in the order of their numbers."""
     at = firsts[0]
@@ -303,7 +305,7 @@ _MAX_ORDERED = 12  # words of a family; their subsets are enumerated
 _MAX_WEIGHT = 10.0  # so that products over all pairs of twelve items fit a float64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
     """Return (2^n, n) the factor of placing item j after all items of a set, and (2^n,) the sum over a set's orders.
 
@@ -329,7 +331,7 @@ def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
     return factors, sums
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
     """Fill `order` (n,) with a sample from p(order), the last item first; it depends on `bits` alone.
 
@@ -357,7 +359,7 @@ def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
         unplaced ^= 1 << chosen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expect(
     keys: Ints,
     offsets: Ints,
@@ -395,7 +397,7 @@ def expect(
 # ---- dependency trees ----
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def invalid_line(heads: Ints, offsets: Ints) -> int:
     """Return the number, from 1, of the first line in which a word does not lead to a root; 0 if there is none."""
     for line in range(len(offsets) - 1):
@@ -411,7 +413,7 @@ def invalid_line(heads: Ints, offsets: Ints) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _descends(heads: Ints, word: int, top: int) -> bool:
     """Whether a word is `top` or a descendant of it."""
     while word not in {-1, top}:
@@ -419,7 +421,7 @@ def _descends(heads: Ints, word: int, top: int) -> bool:
     return word == top
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _crossing(heads: Ints) -> int:
     """Return the dependent of the shortest arc over a word that is no descendant of its head; -1 if there is none."""
     shortest = len(heads) + 1
@@ -436,7 +438,7 @@ def _crossing(heads: Ints) -> int:
     return crossing
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def projectivize(
     heads: Ints,
     offsets: Ints,
@@ -454,7 +456,9 @@ def projectivize(
             tree[word] = tree[tree[word]]
             word = _crossing(tree)
         last_word = len(tree) - 1
-        while last_word >= 0:  # trees from the last to the first; each is a contiguous run of words
+        while (
+            last_word >= 0
+        ):  # trees from the last to the first; each is a contiguous run of words
             root = last_word
             while tree[root] >= 0:
                 root = tree[root]
@@ -471,7 +475,7 @@ def projectivize(
             last_word = first_word - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _family(heads: Ints, head: int) -> Ints:
     """Return a word with its dependents in order; the roots for -1."""
     members = np.empty(len(heads), np.int64)
@@ -483,7 +487,7 @@ def _family(heads: Ints, head: int) -> Ints:
     return members[:count]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def order_words(
     forest: Any,
     kinds: Ints,
@@ -534,7 +538,7 @@ def order_words(
                 _arrange(movable, items, weights[kind], is_known[kind], random_bits)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _arrange(
     family: Ints,
     items: Ints,

@@ -9,12 +9,13 @@ import logging
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.json_files import JsonObject
 from interlace.core.neighbors import (
     Csls,
     mean_neighbor_similarity,
@@ -27,7 +28,12 @@ from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import AnyArray, FloatArray
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
-from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources, WordVectors
+from interlace.embeddings import (
+    CrossLingualVectors,
+    EmbeddingMethod,
+    EmbeddingSources,
+    WordVectors,
+)
 from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 
 log = logging.getLogger(__name__)
@@ -55,13 +61,15 @@ class Start:
     """A refined rotation, and a record of how it was found."""
 
     refined: Refined
-    record: dict[str, Any]
+    record: JsonObject
 
 
 class Mapping(Settings):
     """How languages are mapped into the space of one of them."""
 
-    pivot: str = Field("en", description="The language onto whose space all others are rotated.")
+    pivot: str = Field(
+        "en", description="The language onto whose space all others are rotated."
+    )
     normalization: list[Literal["unit", "center"]] = Field(
         ["unit", "center", "unit"],
         description="Normalization steps before mapping: length 1, mean 0 over the words. Empty: none (Conneau et al. "
@@ -87,7 +95,9 @@ class Mapping(Settings):
         description="Most frequent words of each language for stochastic induction (there: 20,000).",
     )
     patience: int = Field(
-        50, ge=1, description="Iterations of stochastic induction without improvement (there: 50)."
+        50,
+        ge=1,
+        description="Iterations of stochastic induction without improvement (there: 50).",
     )
 
     def normalized(self, vectors: Floats) -> Floats:
@@ -228,7 +238,9 @@ class MappingMethod(EmbeddingMethod):
         vectors = {}
         for language in sources.languages:
             own_vectors = self._vectors(language, sources, seed, progress)
-            vectors[language] = own_vectors.with_vectors(mapping.normalized(own_vectors.vectors))
+            vectors[language] = own_vectors.with_vectors(
+                mapping.normalized(own_vectors.vectors)
+            )
         pivot = vectors[mapping.pivot]
         about = {}
         for language, source in vectors.items():
@@ -242,7 +254,10 @@ class MappingMethod(EmbeddingMethod):
             start = self.start(MappedPair(source, pivot, mapping, seed), sources, progress)
             history = start.refined.history
             vectors[language] = source.with_vectors(source.vectors @ start.refined.rotation)
-            about[language] = {**start.record, "criterion": [round(value, 4) for value in history]}
+            about[language] = {
+                **start.record,
+                "criterion": [round(value, 4) for value in history],
+            }
             log.info("%s onto %s: criterion %.3f", language, mapping.pivot, max(history))
         return CrossLingualVectors(vectors, {"onto": mapping.pivot, "mappings": about})
 

@@ -43,7 +43,10 @@ class SkipGram(Settings):
     )
     negatives: int = Field(5, ge=1, description="Negative samples per context word.")
     subsample: float = Field(
-        1e-4, ge=0, le=1, description="Words of a higher relative frequency are skipped randomly."
+        1e-4,
+        ge=0,
+        le=1,
+        description="Words of a higher relative frequency are skipped randomly.",
     )
     buckets: int = Field(
         2_000_000,
@@ -51,7 +54,10 @@ class SkipGram(Settings):
         description="Hash buckets of character n-grams; each takes 4 x width bytes.",
     )
     threads: int = Field(
-        1, ge=1, le=1024, description="Threads; with more than one, results are not reproducible."
+        1,
+        ge=1,
+        le=1024,
+        description="Threads; with more than one, results are not reproducible.",
     )
 
     def train(

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.json_files import JsonObject
 from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
@@ -42,7 +43,7 @@ class StudySystem(Settings):
         description="A checkpoint's folder, a finished run or a hub name that is evaluated without pre-training, on "
         "the recipe's tasks. `{seed}` is replaced by the pre-training seed.",
     )
-    set: dict[str, Any] = Field({}, description="Changes to the recipe, in its own tables.")
+    set: JsonObject = Field({}, description="Changes to the recipe, in its own tables.")
     seeds: list[int] | None = Field(
         None, description="Those of the study's seeds that it runs with; default: all."
     )
@@ -55,7 +56,8 @@ class StudyEvaluation(Settings):
         None, description="A recipe whose [evaluate] section replaces the one of each system."
     )
     tasks: list[str] = Field(
-        [], description="Names of tasks, with the recipes' settings; default: all of the recipe."
+        [],
+        description="Names of tasks, with the recipes' settings; default: all of the recipe.",
     )
     seeds: int | None = Field(
         None, ge=1, le=1000, description="Number of fine-tuning seeds; default: the recipe's."
@@ -77,7 +79,7 @@ class Study(Settings):
     baseline: str = Field(
         "", description="The system that others are tested against; default: the first."
     )
-    set: dict[str, Any] = Field(
+    set: JsonObject = Field(
         {}, description="Changes to the recipes of all systems, before their own."
     )
     axes: dict[Name, Annotated[list[Any], Field(min_length=1)]] = Field(
@@ -142,7 +144,7 @@ class GridCell:
     name: str
     system: str
     label: str
-    axes: dict[str, Any]
+    axes: JsonObject
     seed: int | None
     recipe: Recipe
     tasks: tuple[str, ...]
@@ -150,7 +152,7 @@ class GridCell:
     model: str | None = None
 
     @cached_property
-    def training(self) -> dict[str, Any]:
+    def training(self) -> JsonObject:
         """The settings that pre-training depends on, or the checkpoint."""
         if self.model:
             return {"model": self.model}
@@ -160,7 +162,7 @@ class GridCell:
         return settings
 
     @cached_property
-    def evaluation(self) -> dict[str, Any]:
+    def evaluation(self) -> JsonObject:
         """The settings that the evaluation depends on."""
         return {
             "evaluate": self.recipe.evaluate.dump(),
@@ -206,7 +208,7 @@ def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
     return matches
 
 
-def _cell(study: Study, name: str, axes: dict[str, Any], study_seed: int, folder: Path) -> GridCell:
+def _cell(study: Study, name: str, axes: JsonObject, study_seed: int, folder: Path) -> GridCell:
     system = study.systems[name]
     seed: int | None = study_seed
     model = system.model
@@ -214,7 +216,9 @@ def _cell(study: Study, name: str, axes: dict[str, Any], study_seed: int, folder
         if "{seed}" not in model:
             seed = None
         model = model.replace("{seed}", str(seed))
-        axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
+        axes = {
+            key: value if key.startswith("evaluate.") else None for key, value in axes.items()
+        }
     data = _recipe_data(study, system, folder)
     parts = [name]
     labels = [study.label(name)]
@@ -242,7 +246,7 @@ def _cell(study: Study, name: str, axes: dict[str, Any], study_seed: int, folder
     )
 
 
-def _recipe_data(study: Study, system: StudySystem, folder: Path) -> dict[str, Any]:
+def _recipe_data(study: Study, system: StudySystem, folder: Path) -> JsonObject:
     """Return the recipe of a system with the changes of the study and its own; the caller may change the data."""
     data = RECIPES.located(RECIPES.read(system.recipe, folder), Path())
     if study.evaluate.recipe:
@@ -255,7 +259,9 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
     """Return the tasks of a system; check that there are such tasks."""
     names = study.evaluate.tasks or list(recipe.evaluate.tasks)
     if not names:
-        raise SettingsError(f"{study.name}: no tasks for {system!r}: name some in evaluate.tasks")
+        raise SettingsError(
+            f"{study.name}: no tasks for {system!r}: name some in evaluate.tasks"
+        )
     tasks = {name: resolve_task(recipe, name) for name in names}
     for name, metrics in study.evaluate.metrics.items():
         if name not in names:

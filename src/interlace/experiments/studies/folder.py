@@ -6,12 +6,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from interlace.core import VERSION
 from interlace.core.errors import RunError
 from interlace.core.files import file_lock, user_path
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.core.names import file_in
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.run import differences
@@ -50,8 +49,8 @@ class CellState:
     finished: str = ""
     interlace: str = ""
     commit: str = ""
-    training: dict[str, Any] = field(default_factory=dict)
-    evaluation: dict[str, Any] = field(default_factory=dict)
+    training: JsonObject = field(default_factory=dict)
+    evaluation: JsonObject = field(default_factory=dict)
     model_key: str = ""
 
 
@@ -76,7 +75,9 @@ class StudyFolder:
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
         path = self.cell(cell.name) / CELL
-        return read_json(path, CellState, CellState(), remedy="remove the folder", error=RunError)
+        return read_json(
+            path, CellState, CellState(), remedy="remove the folder", error=RunError
+        )
 
     def write_state(self, cell: GridCell, state: CellState) -> None:
         """Write the state of a cell."""

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from interlace.core.errors import InterlaceError, LockedError, RunError, SettingsError
 from interlace.core.files import file_lock, open_no_link
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
 from interlace.experiments.studies.folder import CELLS, LOG, STUDY, TRAINING, StudyFolder
@@ -145,7 +144,7 @@ def missing_of_cells(
 def _check_study(study: Study, study_folder: StudyFolder) -> None:
     """Write `study.json`; raise RunError if the folder holds another study."""
     path = study_folder.path / STUDY
-    stored = read_json(path, dict[str, Any], None)
+    stored = read_json(path, JsonObject, None)
     if stored is not None and stored.get("name") != study.name:
         names = f"holds study {stored.get('name')!r}, not {study.name!r}"
         raise RunError(f"{study_folder.path}: {names}; choose another folder")
@@ -226,5 +225,7 @@ def _reason(exit_code: int, log_path: Path, start: int) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last_line = lines[-1] if lines else ""
     if exit_code < 0:
-        return f"killed by signal {-exit_code} (out of memory?); last line of output: {last_line}"
+        return (
+            f"killed by signal {-exit_code} (out of memory?); last line of output: {last_line}"
+        )
     return last_line or f"exit code {exit_code}"

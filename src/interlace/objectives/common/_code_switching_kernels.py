@@ -8,8 +8,8 @@ from __future__ import annotations
 import unicodedata
 
 import numpy as np
-from numba import njit
 
+from interlace.core.kernels import compiled
 from interlace.core.ragged import BoolArray, DoubleArray, Int32Array, IntArray
 from interlace.objectives.common.exchanges import Exchanges, LineColumns
 from interlace.text.characters import CharacterClasses
@@ -37,7 +37,7 @@ def character_kind(character: str) -> int:
 CHARACTER_KINDS = CharacterClasses(character_kind)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_spans(
     spans: Spans,
     offsets: Numbers,
@@ -78,8 +78,10 @@ def draw_spans(
     return chosen
 
 
-@njit(cache=True, nogil=True)
-def have_same_letters(text: LineColumns, matrix_lines: Numbers, exchanges: Exchanges) -> BoolArray:
+@compiled
+def have_same_letters(
+    text: LineColumns, matrix_lines: Numbers, exchanges: Exchanges
+) -> BoolArray:
     """Return (k,) whether both phrases of each exchange are the same text, apart from blanks.
 
     matrix_lines: (n,) the matrix sentence of each pair.
@@ -104,7 +106,7 @@ def have_same_letters(text: LineColumns, matrix_lines: Numbers, exchanges: Excha
     return is_same
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_lines(
     text: LineColumns,
     matrix_lines: Numbers,
@@ -127,7 +129,12 @@ def write_lines(
             replaced = exchanges.replaced[exchange]
             replaced_begin, replaced_end = _characters_of(text, matrix_line, replaced)
             _copy(
-                text, matrix_line, (place, replaced_begin), (next_word, replaced[0]), written, row
+                text,
+                matrix_line,
+                (place, replaced_begin),
+                (next_word, replaced[0]),
+                written,
+                row,
             )
             line = exchanges.lines[exchange]
             inserted = exchanges.inserted[exchange]
@@ -143,7 +150,7 @@ def write_lines(
         _copy(text, matrix_line, (place, stop), (next_word, word_count), written, row)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _characters_of(text: LineColumns, line: int, words: Spans) -> tuple[int, int]:
     """Return where a run of words of a line begins and ends among all characters."""
     first_word = text.first_words[line]
@@ -152,7 +159,7 @@ def _characters_of(text: LineColumns, line: int, words: Spans) -> tuple[int, int
     return text.starts[line] + begin, text.starts[line] + end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _set_space(written: LineColumns, row: int, phrase_has_space: bool, kind_after: int) -> None:
     """Keep, remove or add the space at the end of a written row, before a phrase is appended."""
     end = written.starts[row + 1]
@@ -171,7 +178,7 @@ def _set_space(written: LineColumns, row: int, phrase_has_space: bool, kind_afte
         written.starts[row + 1] = end + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _copy(
     text: LineColumns,
     line: int,
@@ -197,7 +204,7 @@ def _copy(
     written.first_words[row + 1] = target
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def needs_space(place_has: bool, phrase_has: bool, before: int, after: int) -> bool:
     """Return whether a moved phrase has a space before it.
 

@@ -66,7 +66,9 @@ class CodeSwitchedText:
     code_switching: switching.CodeSwitching
     copies: CopySettings
 
-    def blocks(self, text: TextPairs, words: WordPairs, links: Ragged) -> Iterator[SwitchedBlock]:
+    def blocks(
+        self, text: TextPairs, words: WordPairs, links: Ragged
+    ) -> Iterator[SwitchedBlock]:
         """Yield the lines of pairs in blocks, those of a pair consecutive; text, words and links are of the same."""
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
@@ -75,7 +77,9 @@ class CodeSwitchedText:
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> SwitchedBlock:
         candidates = self._candidates(text, words, links)
-        mixed_lines: list[dict[str, None]] = []  # by pair, distinct and in the order of the draws
+        mixed_lines: list[
+            dict[str, None]
+        ] = []  # by pair, distinct and in the order of the draws
         for _ in range(len(text)):
             mixed_lines.append({})
         for side, major_source in enumerate((1.0, 0.0)):
@@ -99,7 +103,9 @@ class CodeSwitchedText:
             written += mixed_lines[row]
         return SwitchedBlock(written, mixed_counts)
 
-    def _monolingual_repeats(self, text: TextPairs, mixed_counts: IntArray, first: int) -> IntArray:
+    def _monolingual_repeats(
+        self, text: TextPairs, mixed_counts: IntArray, first: int
+    ) -> IntArray:
         """(pairs, 2) how often source and target are written unchanged: both once for a pair without mixed lines."""
         share = self.copies.monolingual
         if not share:

@@ -43,7 +43,9 @@ def _in_order(value: tuple[float, float]) -> tuple[float, float]:
     return value
 
 
-ShareRange = Annotated[tuple[float, float], BeforeValidator(_as_range), AfterValidator(_in_order)]
+ShareRange = Annotated[
+    tuple[float, float], BeforeValidator(_as_range), AfterValidator(_in_order)
+]
 
 
 class CodeSwitching(Settings):
@@ -178,19 +180,26 @@ def switch_phrases(
     The kind of each sentence is drawn first. In a mixed sentence candidate phrases are taken in random order if they
     overlap no earlier one, as long as the replaced words stay strictly below the share.
     """
-    from interlace.objectives.common._code_switching_kernels import draw_spans, have_same_letters
+    from interlace.objectives.common._code_switching_kernels import (
+        draw_spans,
+        have_same_letters,
+    )
 
     n = len(candidates.phrases)
     kind = rng.random(n)
     major = rng.random(n)
     is_mixed = kind >= settings.source_share + settings.target_share
-    is_target = np.where(is_mixed, major >= settings.major_source, kind >= settings.source_share)
+    is_target = np.where(
+        is_mixed, major >= settings.major_source, kind >= settings.source_share
+    )
     matrix = is_target.astype(np.int64)
     matrix_lines = np.arange(n) + n * matrix
     words = candidates.lines.words.lengths[matrix_lines]
     low, high = settings.switch_fraction
     shares = low + (high - low) * rng.random(n)
-    max_words = np.ceil(shares * words - 1e-9).astype(np.int64) - 1  # strictly less than the share
+    max_words = (
+        np.ceil(shares * words - 1e-9).astype(np.int64) - 1
+    )  # strictly less than the share
     max_words = np.maximum(max_words, 0)
 
     replaced_side = np.where(is_mixed & (max_words > 0), matrix, -1)
@@ -297,4 +306,6 @@ def switched_text(candidates: SwitchCandidates, switched: SwitchedSentences) -> 
     write_lines(columns, matrix_lines, exchanges, exchanges.offsets(n), written)
     characters = Ragged(written.characters[: written.starts[-1]], written.starts)
     words = Ragged(written.words[: written.first_words[-1]], written.first_words)
-    return SwitchedText(TextColumns(characters, words), written.sides[: written.first_words[-1]])
+    return SwitchedText(
+        TextColumns(characters, words), written.sides[: written.first_words[-1]]
+    )

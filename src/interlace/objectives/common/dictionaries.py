@@ -101,7 +101,9 @@ class Dictionary(Settings):
     @model_validator(mode="after")
     def _check_origin(self) -> Dictionary:
         if self.files is not None and self.vectors is not None:
-            raise ValueError("files and vectors are both set; a dictionary comes from one of them")
+            raise ValueError(
+                "files and vectors are both set; a dictionary comes from one of them"
+            )
         return self
 
     def prepare(
@@ -211,7 +213,9 @@ class Dictionaries:
             split.parts[overlaps] = DictionaryPart.OVERLAP
 
 
-def _word_numbers(splits: Sequence[DictionarySplit], vocab: Vocab) -> tuple[Ragged, list[IntArray]]:
+def _word_numbers(
+    splits: Sequence[DictionarySplit], vocab: Vocab
+) -> tuple[Ragged, list[IntArray]]:
     """Return the distinct words as rows of token ids, and (2, m) the words of the entries of each dictionary."""
     spelled: list[Ragged] = []
     for split in splits:

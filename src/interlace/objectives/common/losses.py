@@ -67,7 +67,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
         chunk = max(1, MAX_LOGITS // len(weight))
         dtype = _product_dtype(features, weight)
         gradients: list[Tensor | None] = []
-        for tensor, is_needed in zip((features, weight, bias), ctx.needs_input_grad, strict=False):
+        for tensor, is_needed in zip(
+            (features, weight, bias), ctx.needs_input_grad, strict=False
+        ):
             if learn and is_needed and tensor is not None:
                 gradients.append(torch.zeros_like(tensor))
             else:
@@ -143,7 +145,9 @@ def _add_gradients(
     if table.dtype == torch.float16:
         errors = errors.mul_(_FP16_SCALE).to(table.dtype)
         if features is not None:
-            features[rows] = _float32_product(errors, table).div_(_FP16_SCALE).to(features.dtype)
+            features[rows] = (
+                _float32_product(errors, table).div_(_FP16_SCALE).to(features.dtype)
+            )
         if weight is not None:
             weight.add_(_float32_product(errors.T, read), alpha=1 / _FP16_SCALE)
         return
@@ -163,7 +167,9 @@ def _float32_product(matrix: Tensor, other_matrix: Tensor) -> Tensor:
     return matrix.float() @ other_matrix.float()
 
 
-def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, rows: int) -> Tensor:
+def weighted_sums(
+    states: Tensor, places: Tensor, to: Tensor, weights: Tensor, rows: int
+) -> Tensor:
     """Return (rows, H) float32 sums: row `to[e]` adds `weights[e]` times the state at `places[e]`.
 
     states: (B, L, H). places: (E,) indices into the flattened states. to, weights: (E,). Memory grows with E, not

@@ -20,7 +20,15 @@ from pydantic import Field
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import AnyArray, IntArray, Ragged
-from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
+from interlace.objectives import (
+    Batch,
+    Objective,
+    Prepared,
+    Preview,
+    Term,
+    place_texts,
+    token_texts,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -90,7 +98,12 @@ class Seq2SeqObjective(Objective):
         return super().for_evaluation().model_copy(update={"label_smoothing": 0.0})
 
     def seq2seq_batch(
-        self, read: Layout, language: str, decoder: DecoderLayout, target: str, prepared: Prepared
+        self,
+        read: Layout,
+        language: str,
+        decoder: DecoderLayout,
+        target: str,
+        prepared: Prepared,
     ) -> Batch:
         """Return a batch that reads sequences of a language and writes those of `target`."""
         extra = {DECODER_IDS: decoder.ids}
@@ -114,7 +127,9 @@ class Seq2SeqObjective(Objective):
         )
         written = int(decoder.lengths.sum())
         batch.languages[target] = batch.languages.get(target, 0) + written
-        batch.languages = dict(sorted(batch.languages.items()))  # the same order in both directions
+        batch.languages = dict(
+            sorted(batch.languages.items())
+        )  # the same order in both directions
         batch.tokens += written
         return batch
 

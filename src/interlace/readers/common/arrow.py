@@ -59,7 +59,9 @@ def _size(array: Any, place: str) -> int:
         if values > MAX_LINE:  # which would be copied
             return values
         return count + _size(array.flatten(), place)
-    raise DataError(f"{place}: values of type {kind}; expected text, numbers, and lists of these")
+    raise DataError(
+        f"{place}: values of type {kind}; expected text, numbers, and lists of these"
+    )
 
 
 def _is_text(kind: Any) -> bool:

@@ -89,7 +89,9 @@ def read_squad(path: Path) -> _Squad:
     return checked(data, _Squad, str(path))
 
 
-def answered_question(question: Question, context: str, notes: Counter[str]) -> AnsweredQuestion:
+def answered_question(
+    question: Question, context: str, notes: Counter[str]
+) -> AnsweredQuestion:
     """Return a question with the span of its first answer that occurs in the passage."""
     text = one_line(question["question"], notes)
     answers: list[str] = []
@@ -104,7 +106,9 @@ def answered_question(question: Question, context: str, notes: Counter[str]) -> 
     if not answers:
         notes["questions without an answer (neither scored nor trained on)"] += 1
     elif first_span == NOT_FOUND:
-        notes["questions whose answers do not occur in the passage (scored, not trained on)"] += 1
+        notes[
+            "questions whose answers do not occur in the passage (scored, not trained on)"
+        ] += 1
     # ids may repeat, as TyDi QA's do
     return AnsweredQuestion(context, text, str(question.get("id", "")), first_span, answers)
 

@@ -12,7 +12,7 @@ from typing import Any
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_exist
-from interlace.core.json_files import parse_json
+from interlace.core.json_files import JsonObject, parse_json
 from interlace.readers import is_hub
 from interlace.readers.common.arrow import small_parts
 from interlace.readers.common.hub import first_line, open_dataset
@@ -99,7 +99,7 @@ def _open_json_lines(path: Path) -> ColumnTable:
     return ColumnTable(path, columns, lambda _: chain(beginning, objects))
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
+def _objects(path: Path) -> Iterator[JsonObject]:
     """Yield the object on each non-empty line."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
@@ -154,14 +154,16 @@ def _label_names(schema: Any) -> dict[str, list[str]]:
     return names
 
 
-def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
+def _python_rows(part: Any, path: Path) -> list[JsonObject]:
     """Return the rows of a batch; raise a DataError that names the columns if Python has no such value."""
     try:
-        rows: list[dict[str, Any]] = part.to_pylist()
+        rows: list[JsonObject] = part.to_pylist()
     except (ValueError, OverflowError) as error:
         # such as a time after the year 9999, or text that is not UTF-8
         columns = listed(f"{field.name!r} ({field.type})" for field in part.schema)
-        raise DataError(f"{path}: columns {columns}: a value cannot be read: {error}") from error
+        raise DataError(
+            f"{path}: columns {columns}: a value cannot be read: {error}"
+        ) from error
     return rows
 
 
@@ -226,7 +228,9 @@ def _longest_value(path: Path, chunk: Any) -> int:
     if not any("DICTIONARY" in encoding for encoding in chunk.encodings):
         return 0
     # old files do not tell the place of the dictionary, which comes first
-    start = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+    start = (
+        chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+    )
     with path.open("rb") as file:
         file.seek(start)
         header = file.read(16)

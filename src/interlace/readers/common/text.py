@@ -43,7 +43,9 @@ class RowReader(TokenizingReader):
     ) -> Iterator[Sequence[str]]:
         """Yield the cells of each row of a file; notes: counts corrections and omissions."""
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(
+        self, paths: list[Path], languages: list[str]
+    ) -> Iterator[Text | TextPairs]:
         """Read one file after another; two languages are those of source and target."""
 
         def text_of(chunk: list[Sequence[str]]) -> Any:
@@ -270,7 +272,9 @@ def _column_number(path: Path, column: str | int | tuple[str, ...], names: list[
     """Return the number of a column of a table; `names` are empty if it has no header."""
     if isinstance(column, int):
         if names and column >= len(names):
-            raise DataError(f"{path}: there is no column {column}; the header names {len(names)}")
+            raise DataError(
+                f"{path}: there is no column {column}; the header names {len(names)}"
+            )
         return column
     choices = (column,) if isinstance(column, str) else column
     for name in choices:

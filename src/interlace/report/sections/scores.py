@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from markupsafe import Markup
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonObject
 from interlace.report import captions, svg
 from interlace.report.charts import Dot, DotRow, dot_chart, round_ends
 from interlace.report.comparison_table import ComparisonTable, compare_over_examples, headline
@@ -42,7 +42,7 @@ def cited_rows(runs: Iterable[ReportedRun]) -> list[CitedRow]:
     entries = []
     for place in chain.from_iterable(run.recipe.get("published", []) for run in runs):
         keys = ("where", "task", "system")
-        arguments: dict[str, Any] = {key: place[key] for key in keys if place.get(key)}
+        arguments: JsonObject = {key: place[key] for key in keys if place.get(key)}
         try:
             rows = find_rows(**arguments)
         except DataError:
@@ -64,7 +64,9 @@ def scores(runs: Sequence[ReportedRun]) -> Section | None:
         figures.append(_dots(shown, comparison.results, styles))
         table = comparison.task_table(name)
         notes = " ".join(comparison.data_notes(name))
-        tables.append(html_fragment(replace(table, caption=notes)))  # the others are in the head
+        tables.append(
+            html_fragment(replace(table, caption=notes))
+        )  # the others are in the head
         others = other_metrics(comparison.scores, measures[0])
         if others.columns:
             tables.append(html_fragment(others))
@@ -121,7 +123,9 @@ def _dots(
         for system, result in results[measure].items():
             dots.append(_dot(result, styles[system.label], system.label))
             drawn.append(result)
-        name = language_name(measure.language) if measure.language else measure.name.capitalize()
+        name = (
+            language_name(measure.language) if measure.language else measure.name.capitalize()
+        )
         if measure.is_source:
             name += " *"
         rows.append(DotRow(name, dots, is_mean=not measure.language))

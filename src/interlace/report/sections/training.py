@@ -46,7 +46,9 @@ def training_examples(runs: Sequence[ReportedRun]) -> Section | None:
     shown = {}
     for name, samples in by_objective.items():
         shown[name] = list(samples.values())[:_MAX_CORPORA]
-    lead = "What the model reads and predicts, as `interlace preview` shows it; [M] is the mask."
+    lead = (
+        "What the model reads and predicts, as `interlace preview` shows it; [M] is the mask."
+    )
     body = render("samples", objectives=shown, language_name=language_name)
     return Section("Training examples", lead, body)
 

@@ -69,7 +69,10 @@ class PublishedRow:
 
         A row without a setting is of any; a table with a column for each setting prints means over languages.
         """
-        is_of_metric = (self.table.task, self.table.score) == (task, metric.removesuffix(ALL_WORDS))
+        is_of_metric = (self.table.task, self.table.score) == (
+            task,
+            metric.removesuffix(ALL_WORDS),
+        )
         if not is_of_metric or self.setting not in {"", setting}:
             return {}
         if not self.table.has_settings_as_columns:
@@ -204,7 +207,9 @@ def paper(name: str) -> PublishedPaper:
 def rows(task: str = "", system: str = "") -> list[PublishedRow]:
     """Return the rows of all papers, or those of a task and of a system."""
     return [
-        row for row in _all_rows() if task in {"", row.table.task} and system in {"", row.system}
+        row
+        for row in _all_rows()
+        if task in {"", row.table.task} and system in {"", row.system}
     ]
 
 

@@ -101,7 +101,9 @@ class ClassificationTask(FineTuneTask):
     unreadable: ClassVar[str] = "an empty sentence"  # what `is_readable` rejects
     labels: ClassVar[tuple[str, ...]] = ()
 
-    reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
+    reader: ReaderSettings = Field(
+        "tsv", description="Reader of the files; must return labels."
+    )
     pooling: Pooling = Field(
         "first", description="The sequence's vector: its first state (XLM), mean or maximum."
     )
@@ -147,7 +149,9 @@ class ClassificationTask(FineTuneTask):
         chunks = self.clean_chunks(self.query(split, language, root))
         labels = np.concatenate([self._label_ids(path, chunk) for path, chunk in chunks])
         path = chunks[0][0]
-        log_notes(self.name, path, {"rows without a label, not scored": int((labels < 0).sum())})
+        log_notes(
+            self.name, path, {"rows without a label, not scored": int((labels < 0).sum())}
+        )
         if (labels < 0).all():
             raise DataError(f"{self.name}: {path}: no row has a label")
         texts = [chunk for _, chunk in chunks]
@@ -184,7 +188,10 @@ class ClassificationTask(FineTuneTask):
         identity = identity_of(gold, *word_counts)  # two languages may have the same labels
         groups = distinct_rows(sentences[0].ids)[0] if len(sentences) == 2 else None
         majority = np.bincount(gold[is_scored]).max() / is_scored.sum()
-        metrics = {"accuracy": 100 * float(hits[is_scored].mean()), MAJORITY: 100 * float(majority)}
+        metrics = {
+            "accuracy": 100 * float(hits[is_scored].mean()),
+            MAJORITY: 100 * float(majority),
+        }
         score = hits.astype(np.float64)
         weight = is_scored.astype(np.float64)
         return Scores(metrics, Examples(score, weight, identity, groups=groups))

@@ -103,7 +103,9 @@ class TrainingEntries:
     words: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, words: Mapping[str, Iterable[str]], source: str, target: str) -> TrainingEntries:
+    def of(
+        cls, words: Mapping[str, Iterable[str]], source: str, target: str
+    ) -> TrainingEntries:
         """Collect the words that were trained on, by language, for a dictionary between two of these."""
         all_words = set().union(*words.values())
         return cls(_folded(words[source]), _folded(words[target]), tuple(sorted(all_words)))
@@ -183,7 +185,9 @@ class WordGroups:
         if self.held_out.all():
             return measure(all_words)
         held_out = int(self.held_out.sum())
-        log.info("%s: %d of %d words are held out from training", task, held_out, len(self.seen))
+        log.info(
+            "%s: %d of %d words are held out from training", task, held_out, len(self.seen)
+        )
         if not held_out:
             log.warning("%s: all words, or their translations, were trained on", task)
         metrics = measure(self.counted)

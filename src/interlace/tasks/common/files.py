@@ -17,6 +17,7 @@ from pydantic import AfterValidator
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
+from interlace.core.json_files import JsonObject
 from interlace.data import Sentences
 from interlace.data.filters import sides
 from interlace.readers import READERS, is_hub
@@ -37,7 +38,7 @@ _ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
 _KIND_NAMES = {Text: "sentences", TextPairs: "pairs"}
 
 FilePatterns = str | list[str] | dict[str, str | list[str]]
-ReaderSettings = dict[str, Any] | str
+ReaderSettings = JsonObject | str
 T = TypeVar("T", Text, TextPairs)
 Chunks = list[tuple[Path, T]]
 """Text, each chunk with the file that it comes from."""
@@ -231,7 +232,9 @@ def _patterns(files: FilePatterns, query: FileQuery) -> list[str]:
     for key in (pair, f"{query.split}.{query.language}", query.split):
         if key in files:
             return _as_list(files[key])
-    raise MissingDataError(f"{query.missing}: 'files' names none, only those of {', '.join(files)}")
+    raise MissingDataError(
+        f"{query.missing}: 'files' names none, only those of {', '.join(files)}"
+    )
 
 
 def read_text(

@@ -78,7 +78,9 @@ def predict_all(
     computed: list[tuple[IntArray, AnyArray]] = []
     with inference(backbone, modules):
         for rows in islice(batches, rank, None, processes):
-            batch = head.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
+            batch = head.batch(
+                sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0)
+            )
             targets = rows[batch.at[0]]
             if first_words is not None:
                 targets = first_words[targets] + batch.extra["words"]

@@ -84,7 +84,9 @@ class TranslationTask(ProbeTask):
         ("%", False),
     )
 
-    source: str = Field("en", description="The source language of targets that name no direction.")
+    source: str = Field(
+        "en", description="The source language of targets that name no direction."
+    )
     search: SearchSettings = Field(
         default_factory=SearchSettings,
         description="The search for translations (ALM: a beam of 8).",
@@ -157,7 +159,9 @@ class TranslationTask(ProbeTask):
         back: list[str] = []
         if getattr(self, "round_trip", True):
             returned = self.translate(backbone, vocab, direction.back, outputs)
-            back = self.normalized([translation.text for translation in returned], direction.source)
+            back = self.normalized(
+                [translation.text for translation in returned], direction.source
+            )
         metrics = self.compare(examples, outputs, back)
         values = {}
         signatures = {}
@@ -254,7 +258,9 @@ def bleu(
     try:
         return _bleu(outputs, references, lowercase=lower_case, trg_lang=code)
     except RuntimeError as error:
-        raise MissingDependencyError(f"BLEU of text in {code!r}", f"'sacrebleu[{code}]'") from error
+        raise MissingDependencyError(
+            f"BLEU of text in {code!r}", f"'sacrebleu[{code}]'"
+        ) from error
 
 
 def _bleu(outputs: Sequence[str], references: Sequence[str], **settings: Any) -> TextMetric:
@@ -295,7 +301,9 @@ def tokenized_bleu(
             texts.append(" ".join(words).replace("\n", " "))
         return texts
 
-    metric = _bleu(tokenized(outputs), tokenized(references), tokenize="none", lowercase=lower_case)
+    metric = _bleu(
+        tokenized(outputs), tokenized(references), tokenize="none", lowercase=lower_case
+    )
     matching_ngrams = metric.sentences.sum(axis=0)[2:6]
     value = metric.value if (matching_ngrams > 0).all() else 0.0
     case = "lc" if lower_case else "mixed"

@@ -53,4 +53,6 @@ def _version(package: str) -> str:
 
 
 WORD_TOKENIZERS: Registry[WordTokenizer] = Registry(__name__, "word tokenizer", WordTokenizer)
-WordTokenizerName = Annotated[str, AfterValidator(lambda name: WORD_TOKENIZERS.get(name) and name)]
+WordTokenizerName = Annotated[
+    str, AfterValidator(lambda name: WORD_TOKENIZERS.get(name) and name)
+]

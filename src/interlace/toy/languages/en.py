@@ -109,7 +109,9 @@ class _Clause(Clause):
         root = self.root = Token(base, "VERB", "predicate")
         verb = [root]
         if scene.predicate in PARTICLES:
-            verb.append(Token(PARTICLES[scene.predicate], "ADP", "predicate", "compound:prt", root))
+            verb.append(
+                Token(PARTICLES[scene.predicate], "ADP", "predicate", "compound:prt", root)
+            )
         if scene.tense == "future":
             return [_will()], verb
         if scene.negated or (self.wh_role and self.wh_role not in ("subject", "subject.count")):

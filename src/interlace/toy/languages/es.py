@@ -7,7 +7,14 @@ from typing import NamedTuple
 from interlace.toy.concepts import NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
+from interlace.toy.sentences import (
+    LATIN_NAMES,
+    Clause,
+    Token,
+    citation_forms,
+    entries,
+    word_map,
+)
 
 # ---- words ----
 
@@ -29,7 +36,9 @@ def _plural(word: str) -> str:
     return word + "es"
 
 
-def _verb(infinitive: str, present: str, past: str, past_plural: str) -> dict[str, tuple[str, str]]:
+def _verb(
+    infinitive: str, present: str, past: str, past_plural: str
+) -> dict[str, tuple[str, str]]:
     """Return the third person, singular and plural, of each tense; the past of states is the imperfect."""
     stem = infinitive.replace("ír", "ir")
     return {
@@ -279,7 +288,9 @@ class _Clause(Clause):
             return [Token("quién", "PRON", "question")]
         if not adposition:
             return [Token("qué", "PRON", "question")]
-        noun = Token("animal", "NOUN", "question")  # "qué sigue el gato" would ask for the subject
+        noun = Token(
+            "animal", "NOUN", "question"
+        )  # "qué sigue el gato" would ask for the subject
         return [Token("qué", "DET", "question", "det", noun), noun]
 
     def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002

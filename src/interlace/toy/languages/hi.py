@@ -180,7 +180,11 @@ WORDS = citation_forms(
 _IS = ("है", "हैं", "है", "हैं")
 _WAS = ("था", "थे", "थी", "थीं")
 _WILL_BE = ("होगा", "होंगे", "होगी", "होंगी")
-_BE = {"past": (_WAS, "था"), "present": (_IS, "है"), "future": (_WILL_BE, "हो")}  # forms and lemma
+_BE = {
+    "past": (_WAS, "था"),
+    "present": (_IS, "है"),
+    "future": (_WILL_BE, "हो"),
+}  # forms and lemma
 _OBLIQUE = {"यह": "इस", "ये": "इन", "कोई": "किसी"}
 _WHO = {"": "कौन", "ने": "किसने", "को": "किसे", "से": "किससे", "का": "किसका", "की": "किसकी"}
 _IMPERFECT = ("ता", "ते", "ती", "ती")
@@ -324,7 +328,9 @@ class _Clause(Clause):
         elif auxiliary:
             root.form = verb.stem + _IMPERFECT[agreement]
         else:
-            root.form = (_perfect(verb.stem) if tense == "past" else _future(verb.stem))[agreement]
+            root.form = (_perfect(verb.stem) if tense == "past" else _future(verb.stem))[
+                agreement
+            ]
         if auxiliary:
             forms, lemma = _BE[tense]
             return [Token(forms[agreement], "AUX", "tense", "aux", lemma=lemma)]
