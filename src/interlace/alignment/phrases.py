@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from interlace.alignment.links import check_links, check_row_counts
 from interlace.alignment.phrase_rules import PhraseRules
-from interlace.core.processors import processors
+from interlace.core.kernels import processors
 from interlace.core.ragged import IntArray, IntegerArray, Ragged
 
 _ROWS = 2_000  # pairs per task of a thread

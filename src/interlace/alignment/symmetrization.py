@@ -7,7 +7,7 @@ import numpy as np
 
 from interlace.alignment import Heuristic
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.processors import processors
+from interlace.core.kernels import processors
 from interlace.core.ragged import Int32Array, IntArray, Ragged
 
 HEURISTICS: tuple[str, ...] = get_args(Heuristic)  # in the order of the kernels' constants

@@ -42,7 +42,7 @@ def prepare(
     load_plugins(code)
     from interlace.cli.common.progress import watching
     from interlace.core.errors import SettingsError
-    from interlace.core.processors import processors
+    from interlace.core.kernels import processors
     from interlace.experiments import prepare as preparation
     from interlace.experiments.recipe import read_recipe
 
@@ -88,7 +88,7 @@ def _start_local_worker(code: list[Path], threads: int) -> None:
 
 
 def _local(workers: int, code: list[Path]) -> Callable[[], Executor]:
-    from interlace.core.processors import processors
+    from interlace.core.kernels import processors
 
     threads = max(1, processors() // workers)
     return lambda: ProcessPoolExecutor(

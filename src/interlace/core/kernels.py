@@ -1,6 +1,20 @@
-"""The decorator of compiled loops."""
+"""Compiled loops, and the number of processors that may run them."""
+
+import os
 
 from numba import njit
 
 # Machine code is cached beside the module, and other threads run while it does.
 compiled = njit(cache=True, nogil=True)
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use, at least 1; NUMBA_NUM_THREADS lowers it."""
+    if hasattr(os, "sched_getaffinity"):
+        usable = len(os.sched_getaffinity(0))
+    else:
+        usable = os.cpu_count() or 1
+    limit = os.environ.get("NUMBA_NUM_THREADS", "")
+    if limit.isdecimal():
+        return max(1, min(usable, int(limit)))
+    return usable

@@ -12,7 +12,7 @@ from interlace.aligners.common.inputs import Prior, Vocabularies, cells_of
 from interlace.aligners.diagonal import kernels
 from interlace.aligners.diagonal.cooccurrence import Cooccurrence
 from interlace.alignment import WordPairs
-from interlace.core.processors import processors
+from interlace.core.kernels import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import DoubleArray, IntArray, Ragged
 

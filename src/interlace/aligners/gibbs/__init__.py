@@ -23,7 +23,7 @@ from interlace.aligners.common.inputs import (
     warn_about_long,
 )
 from interlace.alignment import Heuristic, WordPairs
-from interlace.core.processors import processors
+from interlace.core.kernels import processors
 from interlace.core.progress import Progress, no_progress
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from interlace.aligners.gibbs.model import (
 )
 from interlace.alignment import WordPairs
 from interlace.alignment.pair_numbers import PairTable
-from interlace.core.processors import processors
+from interlace.core.kernels import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray, Ragged
 from interlace.core.randomness import Generator, Purpose, generator

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from interlace.core.processors import processors
+from interlace.core.kernels import processors
 
 
 @pytest.mark.skipif(
