@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from interlace.api.alignment import ParallelText as Pairs
     from interlace.api.alignment import align, lexicon, phrases, project
     from interlace.api.runs import encode, evaluate, pretrain
-    from interlace.integrations.collator import collator
 
 __version__ = VERSION
 
@@ -30,12 +29,10 @@ _HOMES = {
         for name in ("align", "lexicon", "phrases", "project")
     },
     **{name: ("interlace.api.runs", name) for name in ("encode", "evaluate", "pretrain")},
-    "collator": ("interlace.integrations.collator", "collator"),
 }
 __all__ = [
     "Pairs",
     "align",
-    "collator",
     "encode",
     "evaluate",
     "lexicon",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PACKAGE = "interlace"
 LAYERS = (  # a package imports only packages above it in this list
     "core scores text alignment readers data embeddings derived toy models aligners "
-    "objectives tasks training experiments report integrations api cli __main__"
+    "objectives tasks training experiments report api cli __main__"
 ).split()
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LAYER_OF = {package: layer for layer, package in enumerate(LAYERS)}

@@ -1,1 +1,0 @@
-"""Our objectives inside transformers' and sentence-transformers' own training and evaluation."""
