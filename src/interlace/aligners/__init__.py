@@ -20,9 +20,10 @@ from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.json_files import JsonObject, read_json
 from interlace.core.progress import Progress
-from interlace.core.ragged import AnyArray, FloatArray, IntArray, Ragged
+from interlace.core.ragged import AnyArray, Arrays, FloatArray, IntArray, Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
+from interlace.text import LanguagePair
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
 CONTENTS = ("model.safetensors", "source.words", "target.words")
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
 SMALLEST = float(np.finfo(np.float32).tiny)  # of positive numbers of a model
-Arrays = Mapping[str, AnyArray]
 
 _SIDES = ("source", "target")
 
@@ -42,7 +42,7 @@ _SIDES = ("source", "target")
 class TrainingText:
     """The text that an aligner was trained on: languages of source and target, and the word tokenizer."""
 
-    languages: tuple[str, str]
+    languages: LanguagePair
     word_tokenizer: str
 
     def mismatch(self, pairs: WordPairs) -> str:
@@ -100,7 +100,7 @@ class FittedAligner(ABC):
         """
         return self.align(pairs)
 
-    def arrays(self) -> dict[str, AnyArray]:
+    def arrays(self) -> Arrays:
         """Return the arrays that `Aligner.restore` needs besides the word types.
 
         Raises:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.data.vocab import Vocab
-    from interlace.models.backbone import Backbone
+    from interlace.models.backbone import Backbone, Tensors
 
 log = logging.getLogger(__name__)
 
@@ -416,7 +416,7 @@ class WordEncoder:
         with torch.inference_mode():
             return [_checked(states, words) for states in self.backbone.hidden_states(inputs)]
 
-    def _inputs(self, sentences: Sentences) -> tuple[dict[str, Tensor], Tensor]:
+    def _inputs(self, sentences: Sentences) -> tuple[Tensors, Tensor]:
         """Return the inputs of the model, and (B, U) the word of each subword."""
         import torch
 

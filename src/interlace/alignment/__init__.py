@@ -17,7 +17,7 @@ import numpy as np
 from interlace.alignment.spill import SpilledRows
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.text import TextPairs
+from interlace.text import LanguagePair, TextPairs
 from interlace.text.types import WordTypes
 
 CHUNK = 20_000  # pairs processed at a time
@@ -39,7 +39,7 @@ class WordPairs:
     target: Ragged
     source_types: list[str]
     target_types: list[str]
-    languages: tuple[str, str] = ("source", "target")
+    languages: LanguagePair = ("source", "target")
     word_tokenizer: str = "whitespace"
     first: int = 0
 
@@ -60,7 +60,7 @@ class WordPairs:
         target_types = WordTypes()
         source_rows = _Rows(spool)
         target_rows = _Rows(spool)
-        origin: tuple[tuple[str, str], str] | None = None
+        origin: tuple[LanguagePair, str] | None = None
         for chunk in chunks:
             origin = _check_origin(chunk, origin)
             source_rows.append(source_types.number(chunk.source))

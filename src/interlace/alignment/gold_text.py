@@ -11,7 +11,7 @@ import numpy as np
 from interlace.alignment.formats import json_rows
 from interlace.core.errors import DataError
 from interlace.core.ragged import IntArray
-from interlace.text import Text, TextPairs
+from interlace.text import LanguagePair, Text, TextPairs
 from interlace.text.lines import read_lines
 
 SEPARATOR = "|||"
@@ -73,7 +73,7 @@ def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_gold_text(
-    *paths: Path | str, languages: tuple[str, str] = ("source", "target")
+    *paths: Path | str, languages: LanguagePair = ("source", "target")
 ) -> GoldText:
     """Read the text of gold alignments; plain or gzip.
 
@@ -98,7 +98,7 @@ def read_gold_text(
     return _text(numbers, sources, targets, languages)
 
 
-def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
+def _read_joined(path: Path, languages: LanguagePair) -> GoldText:
     sources: list[list[str]] = []
     targets: list[list[str]] = []
     if _first_line(path).lstrip().startswith("{"):
@@ -145,7 +145,7 @@ def _text(
     numbers: Sequence[int],
     sources: list[list[str]],
     targets: list[list[str]],
-    languages: tuple[str, str],
+    languages: LanguagePair,
 ) -> GoldText:
     pairs = TextPairs(_text_of(sources, languages[0]), _text_of(targets, languages[1]))
     return GoldText(pairs, np.array(numbers, np.int64))

@@ -26,7 +26,7 @@ from interlace.readers.common.tokenization import (
     reader_with_word_tokenizer,
     word_tokenizer_for,
 )
-from interlace.text import TextPairs
+from interlace.text import LanguagePair, TextPairs
 from interlace.text.lines import plain_name
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ParallelText:
         cls,
         source: Sequence[str],
         target: Sequence[str],
-        languages: tuple[str, str] = ("source", "target"),
+        languages: LanguagePair = ("source", "target"),
         word_tokenizer: str = AUTO,
     ) -> ParallelText:
         """Return pairs of sentences in memory.
@@ -92,7 +92,7 @@ class ParallelText:
         cls,
         source: Path | str,
         target: Path | str | None = None,
-        languages: tuple[str, str] | None = None,
+        languages: LanguagePair | None = None,
         word_tokenizer: str = AUTO,
         reader: str = "",
     ) -> ParallelText:
@@ -134,7 +134,7 @@ class ParallelText:
         )
 
     @property
-    def languages(self) -> tuple[str, str]:
+    def languages(self) -> LanguagePair:
         """Source and target language."""
         return self.chunks[0].source.language, self.chunks[0].target.language
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_exist
-from interlace.core.json_files import JsonObject
+from interlace.core.json_files import JsonMapping, JsonObject
 from interlace.core.store import merged
 from interlace.experiments.evaluate import evaluate as evaluate_target
 from interlace.experiments.evaluate import target_of
@@ -73,10 +73,10 @@ def pretrain(
     start: str,
     pairs: ParallelText | None = None,
     *,
-    objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]] = (),
+    objectives: Sequence[str] | Mapping[str, float | JsonMapping] = (),
     steps: int | None = None,
     output: Path | str,
-    settings: Mapping[str, Any] | None = None,
+    settings: JsonMapping | None = None,
 ) -> FinishedRun:
     """Pre-train by a recipe, or continue a checkpoint on sentence pairs; the same call resumes an interrupted run.
 
@@ -122,7 +122,7 @@ def pretrain(
 def _recipe_of(
     start: str,
     pairs: ParallelText,
-    objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]],
+    objectives: Sequence[str] | Mapping[str, float | JsonMapping],
     into: Path,
 ) -> JsonObject:
     """Return a recipe that continues the checkpoint on the pairs, which are expected below the run's folder."""
@@ -157,7 +157,7 @@ def evaluate(
     recipe: str | None = None,
     output: Path | str | None = None,
     data: Path | str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: JsonMapping | None = None,
 ) -> ScoreTable:
     """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
 

@@ -6,7 +6,7 @@ A schema is any type that pydantic knows: a settings class, a dataclass, or a `T
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ _MAX_DIGITS = 40  # of an integer; `model_max_length` of tokenizers has 31
 _REQUIRED: Any = object()
 
 JsonObject = dict[str, Any]  # also a table of TOML
+JsonMapping = Mapping[str, Any]  # one that is only read
 
 # keys that a TypedDict lacks are kept, unchecked
 json_record = with_config(ConfigDict(extra="allow", strict=True))

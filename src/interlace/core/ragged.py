@@ -18,6 +18,7 @@ FloatArray = NDArray[np.float32]
 DoubleArray = NDArray[np.float64]
 ByteArray = NDArray[np.uint8]
 AnyArray = NDArray[Any]
+Arrays = dict[str, AnyArray]  # by name
 IntegerArray = NDArray[np.integer]
 
 

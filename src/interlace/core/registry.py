@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.json_files import JsonMapping
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ class Registry(Generic[T]):
             raise SettingsError(f"{module.__name__} {expected}, found {len(classes)}")
         return classes[0]
 
-    def build(self, data: Mapping[str, Any] | str, where: str = "") -> T:
+    def build(self, data: JsonMapping | str, where: str = "") -> T:
         """Build an entry from its name, or from a mapping with the key `name` and settings."""
         if isinstance(data, str):
             data = {"name": data}

@@ -15,11 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from interlace.core.display import listed
 from interlace.core.errors import SettingsError, nearest
-from interlace.core.json_files import JsonObject
+from interlace.core.json_files import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic._internal._model_construction import ModelMetaclass as _ModelKind
 else:
     _ModelKind = type(BaseModel)  # pydantic does not export its metaclass's name
@@ -87,7 +85,7 @@ class Settings(BaseModel, metaclass=_Kind):
         return value
 
     @classmethod
-    def read(cls, data: Mapping[str, Any], where: str = "") -> Self:
+    def read(cls, data: JsonMapping, where: str = "") -> Self:
         """Build from a mapping; errors name `where` (a file or section)."""
         try:
             return cls.model_validate(dict(data))

@@ -21,6 +21,7 @@ from interlace.core.ragged import (
     ranges,
     row_numbers,
 )
+from interlace.text import LanguagePair
 from interlace.text.columns import TextColumns
 
 RowNumbers = AnyArray | Sequence[int]
@@ -140,7 +141,7 @@ class Pairs(_Columns):
         return len(self.source)
 
     @property
-    def languages(self) -> tuple[str, str]:
+    def languages(self) -> LanguagePair:
         """The languages of source and target."""
         return self.source.language, self.target.language
 

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from interlace.alignment.phrase_rules import TableRules
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
-from interlace.core.json_files import JsonObject
+from interlace.core.json_files import JsonMapping, JsonObject
 from interlace.core.ragged import AnyArray, FloatArray, Ragged
 from interlace.data import KnownPhrases, RowNumbers
 from interlace.data.store import ColumnFolder, read_meta, write_columns
@@ -228,7 +227,7 @@ class PhraseStore(ColumnFolder):
     def __init__(
         self,
         folder: Path,
-        meta: Mapping[str, Any],
+        meta: JsonMapping,
         alignments: WordAlignments,
     ) -> None:
         super().__init__(folder, meta)

@@ -25,7 +25,7 @@ from interlace.core.files import (
     user_path,
     write_fault,
 )
-from interlace.core.json_files import JsonObject, read_json
+from interlace.core.json_files import JsonMapping, JsonObject, read_json
 from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 
@@ -67,7 +67,7 @@ def writable_cache_folder() -> Path:
     return folder
 
 
-def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -> Path:
+def cached(kind: str, key: JsonMapping, build: Callable[[Path], object]) -> Path:
     """Return the folder that `build` fills, from the cache if it was built before; if `build` raises, nothing is kept.
 
     kind: the kind of data (`"corpus"`); its entries share a folder.
@@ -116,7 +116,7 @@ def _check_sources(key: Any) -> None:
             _check_sources(value)
 
 
-def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
+def folder_of(kind: str, key: JsonMapping) -> Path:
     """Return the folder of a key in the cache; it exists if it was built."""
     return cache_folder() / kind / _hash(_text_of(kind, key))
 
@@ -125,7 +125,7 @@ def _hash(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def _text_of(kind: str, key: Mapping[str, Any]) -> str:
+def _text_of(kind: str, key: JsonMapping) -> str:
     return json.dumps(
         {"format": FORMAT, "kind": kind, **key},
         sort_keys=True,
@@ -134,7 +134,7 @@ def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     )
 
 
-def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
+def changes_since(kind: str, name: str, key: JsonMapping) -> list[str]:
     """Return the entries of a key that differ from those of the last entry that was built under this name.
 
     The key is remembered for the next call. Empty if there was no entry of this name.

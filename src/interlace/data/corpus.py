@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from interlace.core.json_files import JsonObject
+from interlace.core.json_files import JsonMapping, JsonObject
 from interlace.core.ragged import AnyArray, Int32Array, IntArray, Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
@@ -31,7 +31,7 @@ class _StoredCorpus(ColumnFolder):
     def __init__(
         self,
         folder: Path,
-        meta: Mapping[str, Any],
+        meta: JsonMapping,
         groups: tuple[str, ...] = (),
     ) -> None:
         super().__init__(folder, meta)

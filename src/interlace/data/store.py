@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
-from interlace.core.json_files import JsonObject, json_record, read_json
+from interlace.core.json_files import JsonMapping, JsonObject, json_record, read_json
 from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.data import RowNumbers
 
@@ -43,7 +43,7 @@ class ColumnFolder:
         folder = Path(folder)
         return cls(folder, read_meta(folder, cls.KIND))
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, meta: JsonMapping) -> None:
         self.folder = folder
         self.meta = dict(meta)
         self._columns: dict[str, Ragged] = {}
@@ -151,7 +151,7 @@ class _Column:
 def write_columns(
     folder: Path,
     chunks: Iterable[Mapping[str, Ragged]],
-    meta: Mapping[str, Any],
+    meta: JsonMapping,
     *,
     can_be_empty: bool = False,
 ) -> None:

@@ -21,7 +21,13 @@ from tokenizers import (
 
 from interlace.core.errors import DataError, InterlaceError, MissingDependencyError
 from interlace.core.files import must_exist, must_not_be_special, nearest_folder, user_path
-from interlace.core.json_files import JsonObject, check_folder, check_size, read_json
+from interlace.core.json_files import (
+    JsonMapping,
+    JsonObject,
+    check_folder,
+    check_size,
+    read_json,
+)
 from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
@@ -134,7 +140,7 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     return Path(folder)
 
 
-def special_tokens(tokenizer: Tokenizer, config: Mapping[str, Any]) -> dict[str, str]:
+def special_tokens(tokenizer: Tokenizer, config: JsonMapping) -> dict[str, str]:
     """Return role -> token by the configuration, else by usual names; roles without a token are missing."""
     special: dict[str, str] = {}
     for role, keys in _ROLE_KEYS.items():

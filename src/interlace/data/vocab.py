@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from interlace.core.display import listed
 from interlace.core.errors import DataError, nearest
 from interlace.core.files import atomic_folder, must_be_replaceable
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import JsonMapping, json_record, read_json
 from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.data import PairLayout
 from interlace.data.encoding import BYTES, Encoder
@@ -109,7 +109,7 @@ class Vocab(Encoder):
         self,
         tokenizer: Tokenizer,
         special: Mapping[str, str],
-        config: Mapping[str, Any],
+        config: JsonMapping,
         name: str,
         extension: Extension | None = None,
     ) -> None:

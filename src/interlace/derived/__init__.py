@@ -9,12 +9,13 @@ Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022)
 
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 from zlib import crc32
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import JsonMapping
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
@@ -87,7 +88,7 @@ class Chain:
 
 
 def chain(
-    transformations: Iterable[Transformation | Mapping[str, Any] | str], where: str = ""
+    transformations: Iterable[Transformation | JsonMapping | str], where: str = ""
 ) -> Chain:
     """Return transformations in order of application, by name, as mappings with `name` and settings, or built already.
 

@@ -27,6 +27,7 @@ from interlace.core.progress import Progress
 from interlace.core.ragged import FloatArray, IntArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
+from interlace.text import LanguagePair
 from interlace.text.lines import COMPRESSED, read_lines, write_lines
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class EmbeddingSources:
 
     texts: Mapping[str, Iterable[Sequence[str]]] = field(default_factory=dict)
     vectors: Mapping[str, WordVectors] = field(default_factory=dict)
-    dictionaries: Mapping[tuple[str, str], Lexicon] = field(default_factory=dict)
+    dictionaries: Mapping[LanguagePair, Lexicon] = field(default_factory=dict)
 
     @property
     def languages(self) -> list[str]:

@@ -39,6 +39,7 @@ from interlace.objectives.common.dictionaries import (
     DictionaryPart,
     split_dictionary,
 )
+from interlace.text import LanguagePair
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, locked
 
@@ -89,7 +90,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
 
 def _dictionaries(
     workspace: Workspace, settings: EmbeddingSettings, into: Path
-) -> dict[tuple[str, str], Lexicon]:
+) -> dict[LanguagePair, Lexicon]:
     """Return the training entries of all dictionaries by language pair; write all entries into the run's folder."""
     recipe = workspace.recipe
     texts = {}

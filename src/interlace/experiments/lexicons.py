@@ -20,10 +20,9 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import EmbeddingSettings
 from interlace.experiments.workspace import Workspace
 from interlace.objectives.common.dictionaries import Dictionary
+from interlace.text import LanguagePair
 
 log = logging.getLogger(__name__)
-
-LanguagePair = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)

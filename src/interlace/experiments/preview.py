@@ -21,7 +21,7 @@ from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Batch, Objective, Resources
-from interlace.text import TextPairs
+from interlace.text import LanguagePair, TextPairs
 from interlace.text.columns import TextColumns
 
 MAX_LENGTH = 512
@@ -39,7 +39,7 @@ class PreviewPair:
     source: str = "today the old doctor reads three letters"
     target: str = "heute liest der alte Arzt drei Briefe"
     links: str = "0-0 1-2 2-3 3-4 4-1 5-5 6-6"
-    languages: tuple[str, str] = ("en", "de")
+    languages: LanguagePair = ("en", "de")
     word_tokenizer: str = "whitespace"
 
     def words(self) -> tuple[list[str], list[str]]:

@@ -31,6 +31,7 @@ from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers.common.tokenization import AUTO
 from interlace.tasks import TASKS, Task
+from interlace.text import LanguagePair
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy.settings import ToyCorpus
@@ -408,7 +409,7 @@ def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = 
     return task.with_trained_lengths(learned)
 
 
-def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
+def _directions(recipe: Recipe, name: str) -> Iterator[LanguagePair]:
     """Yield the directions that an objective learns from its corpora: groups, GROUP:CORPUS or CORPUS:SIDE."""
     objective = recipe.objective(name)
     selected = recipe.objectives[name].corpora

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, RunError
-from interlace.core.json_files import JsonObject, read_json, write_json
+from interlace.core.json_files import JsonMapping, JsonObject, read_json, write_json
 from interlace.data.cache import content_key, plugin_hash
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.scores import ScoreEntry
@@ -60,7 +60,7 @@ class ScoreIdentity:
         """Identifies the outcomes of test examples, which are kept for several languages with files of their own."""
         return outcomes_key(self.columns)
 
-    def matches(self, row: Mapping[str, Any]) -> bool:
+    def matches(self, row: JsonMapping) -> bool:
         """Return whether a row has this identity; unknown files match any."""
         is_same = outcomes_key(row) == self.outcomes_key
         stored_files = row.get("files_key") or self.files_key
@@ -218,7 +218,7 @@ class ScoreStore:
         )  # whatever was scored first
         self._write()
 
-    def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
+    def add(self, facts: Mapping[tuple[str, str], JsonMapping]) -> None:
         """Add facts about the test text of a task and language to its rows, except those of translated text."""
         before = self._rows
         self._rows = []

@@ -22,6 +22,8 @@ from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, w
 from interlace.models.families import Traits, VocabularyHead, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
 
+Tensors = dict[str, Tensor]  # inputs or weights by name
+
 Pooling = Literal["first", "mean", "max"]
 
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
@@ -43,7 +45,7 @@ class Backbone(nn.Module):
     def __init__(
         self,
         model: Any,
-        extra_weights: dict[str, Tensor] | None = None,
+        extra_weights: Tensors | None = None,
         notes: tuple[str, ...] = (),
         *,
         causal: bool = False,
@@ -58,7 +60,7 @@ class Backbone(nn.Module):
         self.causal = causal
         self.fresh_head = fresh_head
 
-    def encode(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> Tensor:
+    def encode(self, inputs: Tensors, *, causal: bool | None = None) -> Tensor:
         """Return the (B, L, H) states of the last layer; the vocabulary head is not run.
 
         Args:
@@ -73,7 +75,7 @@ class Backbone(nn.Module):
         return self._encoder(inputs, causal=causal).last_hidden_state
 
     def hidden_states(
-        self, inputs: dict[str, Tensor], *, causal: bool | None = None
+        self, inputs: Tensors, *, causal: bool | None = None
     ) -> tuple[Tensor, ...]:
         """Return the (B, L, H) states after the embeddings and after each layer; the last equal those of `encode`."""
         return tuple(
@@ -161,7 +163,7 @@ class Backbone(nn.Module):
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
         model: Any = self.model
-        tensors: dict[str, Tensor] = dict(model.state_dict())
+        tensors: Tensors = dict(model.state_dict())
         changes: JsonObject = {"dtype": str(dtype).removeprefix("torch.")}
         if fold_language is not None:
             tensors = fold_weights(model, tensors, fold_language)
@@ -177,7 +179,7 @@ class Backbone(nn.Module):
         config = without_code(read_json(folder / CONFIG))
         write_config(folder / CONFIG, {**config, **changes})
 
-    def _encoder(self, inputs: dict[str, Tensor], causal: bool | None, **options: Any) -> Any:
+    def _encoder(self, inputs: Tensors, causal: bool | None, **options: Any) -> Any:
         foreign = set(inputs) - {
             "input_ids",
             "attention_mask",
@@ -213,7 +215,7 @@ class Backbone(nn.Module):
         return output
 
 
-def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+def cpu_copies(tensors: Tensors, dtype: torch.dtype) -> Tensors:
     """Return copies on the CPU in `dtype`; tied weights stay tied, so they are written once."""
     by_memory: dict[tuple[Any, ...], Tensor] = {}
     copies = {}
@@ -279,7 +281,7 @@ def freeze_unused_bias(model: Any) -> None:
         bias.requires_grad_(False)
 
 
-def untied_state(model: Any) -> dict[str, Tensor]:
+def untied_state(model: Any) -> Tensors:
     """Return the state of a model by name, each tied tensor once, under its first name."""
     seen: set[tuple[int, Any]] = set()
     untied = {}

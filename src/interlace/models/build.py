@@ -14,11 +14,17 @@ import torch
 from interlace.core.display import listed
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.finite import check_finite_weights
-from interlace.core.json_files import JsonObject
+from interlace.core.json_files import JsonMapping, JsonObject
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
 from interlace.models.attention import install_kernels
-from interlace.models.backbone import Backbone, freeze_unused_bias, parts_of, untied_state
+from interlace.models.backbone import (
+    Backbone,
+    Tensors,
+    freeze_unused_bias,
+    parts_of,
+    untied_state,
+)
 from interlace.models.checkpoint_files import (
     find_checkpoint,
     opening,
@@ -447,7 +453,7 @@ def _load_seq2seq(folder: Path, config: JsonObject, adaptation: _Adaptation) -> 
     return join(Backbone(model, extra_weights), decoder, share=shared)
 
 
-def _weights_of_side(files: dict[str, Path], side: str) -> dict[str, Tensor]:
+def _weights_of_side(files: dict[str, Path], side: str) -> Tensors:
     """Return the weights of a side of a translation model, by their names within it."""
     prefix = f"{side}."
     weights = read_weights(files, [name for name in files if name.startswith(prefix)])
@@ -492,7 +498,7 @@ def _with_padding(config: JsonObject, pad: int) -> JsonObject:
     return {**config, **padding}
 
 
-def parsed_config(data: Mapping[str, Any], folder: Path) -> Any:
+def parsed_config(data: JsonMapping, folder: Path) -> Any:
     """Return a model's configuration as transformers' class; raise a CheckpointError if its weights would not fit."""
     from transformers import AutoConfig
 

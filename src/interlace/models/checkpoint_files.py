@@ -15,7 +15,13 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, DataError, InterlaceError, did_you_mean
 from interlace.core.files import must_not_be_special, user_path
-from interlace.core.json_files import JsonObject, check_folder, json_record, read_json
+from interlace.core.json_files import (
+    JsonMapping,
+    JsonObject,
+    check_folder,
+    json_record,
+    read_json,
+)
 from interlace.core.names import file_in
 from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
@@ -139,7 +145,7 @@ def without_unused(config: Any) -> Any:
     return {key: without_unused(value) for key, value in config.items() if key not in _UNUSED}
 
 
-def write_config(path: Path, config: Mapping[str, Any]) -> None:
+def write_config(path: Path, config: JsonMapping) -> None:
     """Write a configuration, without keys that name code to run."""
     text = json.dumps(without_code(dict(config)), indent=2, sort_keys=True, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
-from interlace.core.ragged import AnyArray
+from interlace.core.ragged import Arrays
 from interlace.data.layout import Layout
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ class Traits:
         *,
         restart: bool = False,
         language_ids: bool = True,
-    ) -> dict[str, AnyArray]:
+    ) -> Arrays:
         """Return the encoder's arrays for sequences of one or two sides.
 
         restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
         Raise a SettingsError if a language has no embedding in a model with language embeddings.
         """
-        inputs: dict[str, AnyArray] = {"input_ids": layout.ids}
+        inputs: Arrays = {"input_ids": layout.ids}
         if not layout.real.all():
             inputs["attention_mask"] = layout.real.astype(np.int64)
         # after it, columns are not positions

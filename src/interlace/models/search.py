@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Tensors
     from interlace.models.decoder import KVCache
     from interlace.models.seq2seq import Seq2Seq
 
@@ -122,7 +123,7 @@ def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> 
     return ModelState(model, cache, languages)
 
 
-def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
+def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> Tensors:
     """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device."""
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
     inputs = add_specials(
@@ -145,7 +146,7 @@ def add_specials(
     begin: int,
     end: int,
     pad: int,
-) -> dict[str, Tensor]:
+) -> Tensors:
     """Return `[begin] x1 .. xm [end]` for padded (B, L) tokens and (B,) lengths, with a mask if lengths differ."""
     rows = torch.arange(len(ids), device=ids.device)
     columns = torch.arange(ids.shape[1] + 2, device=ids.device)

@@ -27,7 +27,13 @@ import torch
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.attention import install_kernels
-from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias, untied_state
+from interlace.models.backbone import (
+    Backbone,
+    Tensors,
+    cpu_copies,
+    freeze_unused_bias,
+    untied_state,
+)
 from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_config
 from interlace.models.decoder import (
     BertDecoder,
@@ -84,7 +90,7 @@ class Seq2Seq(Backbone):
         self,
         states: Tensor,
         mask: Tensor | None,
-        inputs: dict[str, Tensor],
+        inputs: Tensors,
         first: Tensor | None = None,
     ) -> Tensor:
         """Return the (B, T, H) states from which `logits` predicts the next token of each position.

@@ -23,6 +23,7 @@ from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.data import LabeledExamples, PairLayout, Pairs, Questions, Sentences
 from interlace.data.layout import MAX_SPECIALS, Layout
+from interlace.text import LanguagePair
 
 if TYPE_CHECKING:
     import torch
@@ -140,7 +141,7 @@ class Resources:
     traits: Traits
     frequencies: np.ndarray[Any, Any] | None = None
     seed: int = 0
-    lexicons: dict[tuple[str, str], Lexicon] = field(default_factory=dict)
+    lexicons: dict[LanguagePair, Lexicon] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
 
 

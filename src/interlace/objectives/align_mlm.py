@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import AnyArray, IntArray, Ragged
+from interlace.core.ragged import Arrays, IntArray, Ragged
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
-    from interlace.models.backbone import Backbone
+    from interlace.models.backbone import Backbone, Tensors
 
 PREVIEWED = 12  # dictionary entries in a preview
 _INPUT = "align_inputs."  # begins the names of the encoder's inputs in `extra`
@@ -139,7 +139,7 @@ class AlignMlm(Mlm):
         """Mask the text; add the entries of the step, which its micro-batches share."""
         batch = super().batch(examples, prepared, step, rng)
         batch.counts["align"] = prepared.entries.count
-        extra: dict[str, AnyArray] = dict(prepared.entries.of_step(step))
+        extra: Arrays = dict(prepared.entries.of_step(step))
         if self.layer is not None:
             extra |= self._sequences(extra, prepared)
         return replace(batch, extra=extra)
@@ -179,22 +179,20 @@ class AlignMlm(Mlm):
             notes.append(f"negatives: {' '.join(negatives)}")
         return Preview(super().preview(batch, vocab).lines, notes)
 
-    def _sequences(
-        self, extra: dict[str, IntArray], prepared: PreparedAlignMlm
-    ) -> dict[str, AnyArray]:
+    def _sequences(self, extra: dict[str, IntArray], prepared: PreparedAlignMlm) -> Arrays:
         """Return the encoder's input for the step's words, and (T,) the place of each token in it."""
         ids = extra["align_ids"].astype(np.int32)
         offsets = np.append(extra["align_starts"], len(ids))
         word_numbers = Ragged(np.zeros_like(ids), offsets)
         words = Sentences(Ragged(ids, offsets), word_numbers, "")
         layout = sentence_layout(words, prepared.vocab, self.max_subwords + SPECIALS)
-        sequences: dict[str, AnyArray] = {"align_places": np.flatnonzero(layout.content)}
+        sequences: Arrays = {"align_places": np.flatnonzero(layout.content)}
         inputs = prepared.traits.encoder_inputs(layout, (), language_ids=False)
         for name, array in inputs.items():
             sequences[_INPUT + name] = array
         return sequences
 
-    def _states(self, backbone: Backbone, extra: dict[str, Tensor]) -> Tensor:
+    def _states(self, backbone: Backbone, extra: Tensors) -> Tensor:
         """Return the (W * L, H) states of the layer for the step's words, each a sequence of its own."""
         inputs = {}
         for key, tensor in extra.items():
@@ -208,7 +206,7 @@ class AlignMlm(Mlm):
             layer = self.layer or 0
         return states[layer_number(f"{self.name}: layer", layer, depth)].flatten(end_dim=1)
 
-    def _alignment(self, weights: Tensor, ids: Tensor, extra: dict[str, Tensor]) -> Tensor:
+    def _alignment(self, weights: Tensor, ids: Tensor, extra: Tensors) -> Tensor:
         """Return the alignment loss summed over entries; ids: (T,) the rows of `weights` that words are means of."""
         import torch
         from torch.nn.functional import cross_entropy, embedding_bag, normalize

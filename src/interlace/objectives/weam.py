@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import AnyArray, IntArray, Ragged
+from interlace.core.ragged import AnyArray, Arrays, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import Layout, pair_layout
@@ -157,9 +157,7 @@ class Weam(Objective):
         batch.counts[SHARE] = predictions
         return replace(batch, extra=extra)
 
-    def exchange(
-        self, layout: Layout, links: Ragged, at: tuple[AnyArray, AnyArray]
-    ) -> dict[str, AnyArray]:
+    def exchange(self, layout: Layout, links: Ragged, at: tuple[AnyArray, AnyArray]) -> Arrays:
         """Find for every prediction the states of the tokens it is aligned with, as a sparse sum.
 
         which: (A,) predictions made from exchanged states, as indices into the batch's predictions.
@@ -176,7 +174,7 @@ class Weam(Objective):
             places = places[is_unmasked]
         partner_counts = np.bincount(to, minlength=len(predicted))  # (N,)
         which = np.flatnonzero(partner_counts)
-        extra: dict[str, AnyArray] = {
+        extra: Arrays = {
             "aligned": np.array([len(which)], np.float32),
             "places": places,
         }

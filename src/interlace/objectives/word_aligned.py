@@ -30,6 +30,7 @@ from interlace.objectives import (
     place_texts,
     token_texts,
 )
+from interlace.text import LanguagePair
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -146,7 +147,7 @@ class WordAligned(Objective):
             lines["anchored"] = place_texts(anchors // width, anchors % width, names)
         return Preview(lines)
 
-    def _anchored_side(self, languages: tuple[str, str]) -> int:
+    def _anchored_side(self, languages: LanguagePair) -> int:
         """Return the side whose sequences come first, the anchored one."""
         if not self.anchor_weight:
             return 0

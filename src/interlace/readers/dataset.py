@@ -29,7 +29,7 @@ from interlace.readers.common.questions import (
     question_pairs,
 )
 from interlace.readers.common.tables import ColumnTable, Row
-from interlace.text import Text, TextPairs
+from interlace.text import LanguagePair, Text, TextPairs
 
 _TRANSLATION = "translation"  # a column of texts by language
 _ID = "id"  # of questions
@@ -142,7 +142,7 @@ class _RowFormat(ABC):
 
     reader: DatasetReader
     table: ColumnTable
-    languages: tuple[str, str]
+    languages: LanguagePair
     columns: tuple[str, ...]
     label: str
 
@@ -280,7 +280,7 @@ def _translations(row: Row, languages: Iterable[str]) -> Row:
 
 
 def _format_of(
-    reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]
+    reader: DatasetReader, table: ColumnTable, languages: LanguagePair
 ) -> _RowFormat:
     label = _column(reader, table, "label")
     for row_format in (_QuestionRows, _TaggedRows, _PairRows):

@@ -6,6 +6,7 @@ from math import cos, radians, sin
 
 from interlace.report import svg
 from interlace.report.text import clipped, language_name, render
+from interlace.text import LanguagePair
 
 _CELL = 22.0
 _TYPE_SIZE = 13.0
@@ -24,7 +25,7 @@ class AlignmentMatrix:
     target: Sequence[str]
     links: Sequence[tuple[int, int]]
     confidence: Sequence[float]
-    languages: tuple[str, str] | None = None
+    languages: LanguagePair | None = None
 
 
 def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:

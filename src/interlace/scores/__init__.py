@@ -7,7 +7,7 @@ evaluation, which becomes a row for each of its metrics; `results.json` of studi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Annotated, Any, Literal, Required
@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import visible
 from interlace.core.errors import MissingDependencyError, pandas_for
-from interlace.core.json_files import JsonObject, checked, json_record
+from interlace.core.json_files import JsonMapping, JsonObject, checked, json_record
 
 ZERO_SHOT = "zero-shot"
 SUPERVISED = "supervised"
@@ -150,7 +150,7 @@ class ScoreEntry(TypedDict, total=False):
     model: str
 
 
-def setting_name(row: Mapping[str, Any]) -> str:
+def setting_name(row: JsonMapping) -> str:
     """Return the setting of an evaluation entry (`scores.json`), with `ORACLE` if people translated the test text."""
     setting = str(row.get("setting") or ZERO_SHOT)
     if setting == "translate-test" and row.get("translations") == "human":
@@ -271,7 +271,7 @@ _COLUMNS = tuple(item.name for item in fields(Score))
 
 
 def table_of_entries(
-    entries: Iterable[Mapping[str, Any]],
+    entries: Iterable[JsonMapping],
     where: str = "scores.json",
     **columns: Any,
 ) -> ScoreTable:

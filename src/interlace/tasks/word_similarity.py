@@ -23,6 +23,7 @@ from interlace.core.ragged import DoubleArray, IntArray
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Files, find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of
+from interlace.text import LanguagePair
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ JudgedPair = tuple[str, str, float]
 class JudgedPairs:
     """(n,) pairs of words with human judgments of similarity on any scale; languages: of first and second words."""
 
-    languages: tuple[str, str]
+    languages: LanguagePair
     first: list[str]
     second: list[str]
     scores: DoubleArray

@@ -26,6 +26,7 @@ from interlace.tasks.common.dictionaries import (
 )
 from interlace.tasks.common.files import find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of, whole_words
+from interlace.text import LanguagePair
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
@@ -43,7 +44,7 @@ class DictionaryEntries:
     trained: words of entries that were trained on. shared: (n,) whether they share an embedding row with an entry.
     """
 
-    languages: tuple[str, str]
+    languages: LanguagePair
     words: Translations
     trained: TrainingEntries
     shared: BoolArray

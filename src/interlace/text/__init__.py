@@ -32,6 +32,9 @@ def check_lines(lines: Sequence[str]) -> None:
             )
 
 
+LanguagePair = tuple[str, str]  # codes of source and target
+
+
 @dataclass(frozen=True)
 class Text:
     """Lines of one language.
@@ -122,7 +125,7 @@ class TextPairs:
         cls,
         source: Sequence[str],
         target: Sequence[str],
-        languages: tuple[str, str] = ("source", "target"),
+        languages: LanguagePair = ("source", "target"),
         word_tokenizer: str = "whitespace",
     ) -> TextPairs:
         """Tokenize lines and their translations, as `Text.of`; raise a DataError if their numbers differ."""

@@ -70,6 +70,9 @@ class Token:
         self.lemma = self.lemma or self.form
 
 
+Tokens = list[Token]
+
+
 def head_of(tokens: Iterable[Token]) -> Token:
     """Return the word of a phrase that depends on no other word of it."""
     return next(token for token in tokens if token.head is None)
@@ -99,24 +102,24 @@ class Clause(ABC):
         self.scene = scene
         self.wh_role = wh_role
         self.words = words
-        self.front: list[Token] = []
+        self.front: Tokens = []
         self.plural = scene.subject.plural and wh_role != "subject"
 
     @abstractmethod
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Tokens:
         """Return all tokens but the final mark, and set `root`."""
 
     @abstractmethod
-    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         """Return a phrase without its adposition; "how many" is its determiner if `wh_role` is "ROLE.count"."""
 
     @abstractmethod
-    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         """Return the question words for a phrase, with the role "question": questions can be aligned too."""
 
-    def parts(self, order: str) -> list[Token]:
+    def parts(self, order: str) -> Tokens:
         """Return participants, "manner" and "time" in this order, as far as the scene has them."""
-        tokens: list[Token] = []
+        tokens: Tokens = []
         for role in order.split():
             if not getattr(self.scene, role):
                 continue
@@ -127,7 +130,7 @@ class Clause(ABC):
                 tokens += part
         return tokens
 
-    def realized(self, role: str) -> list[Token]:
+    def realized(self, role: str) -> Tokens:
         """Return a participant, the manner or the time, or its question words."""
         if role == "manner":
             return self.manner()
@@ -156,7 +159,7 @@ class Clause(ABC):
         """Return the dependency relation of a participant."""
         return self.relations.get(role, "obl")
 
-    def with_adposition(self, tokens: list[Token], adposition: str) -> list[Token]:
+    def with_adposition(self, tokens: Tokens, adposition: str) -> Tokens:
         """Return a phrase with its preposition, contracted with an article (in dem: im, with the roles of both)."""
         head = head_of(tokens)
         roles = "question" if head.roles == "question" else ".relation"
@@ -167,13 +170,13 @@ class Clause(ABC):
             preposition.roles += f" {tokens.pop(0).roles}"
         return [preposition, *tokens]
 
-    def named(self, phrase: Phrase, role: str) -> list[Token]:
+    def named(self, phrase: Phrase, role: str) -> Tokens:
         """Return a name, whose first token is the head: a given name with or without surname, or a town."""
         kind = "LOC" if role in ("place", "goal") else "PER"
         forms = [(form, ".head") for form in self.words[phrase.head].split()]
         if phrase.surname:
             forms.append((self.words[phrase.surname], ".surname"))
-        tokens: list[Token] = []
+        tokens: Tokens = []
         for form, part in forms:
             if tokens:
                 token = Token(form, "PROPN", part, "flat", tokens[0], name=f"I-{kind}")
@@ -186,11 +189,11 @@ class Clause(ABC):
         """Whether the question is how many there are in a role."""
         return self.wh_role == f"{role}.count"
 
-    def manner(self) -> list[Token]:
+    def manner(self) -> Tokens:
         """Return the adverb of manner."""
         return [Token(self.words[self.scene.manner], "ADV", "manner", "advmod")]
 
-    def predicate(self) -> list[Token]:
+    def predicate(self) -> Tokens:
         """Return the predicate of "be", whose head becomes the root; question words move to the front."""
         if self.scene.quality:
             tokens = self.quality()
@@ -204,11 +207,11 @@ class Clause(ABC):
         self.front = tokens
         return []
 
-    def quality(self) -> list[Token]:
+    def quality(self) -> Tokens:
         """Return the quality that the subject has."""
         return [Token(self.words[self.scene.quality], "ADJ", "quality")]
 
-    def category(self) -> list[Token]:
+    def category(self) -> Tokens:
         """Return the noun for what the subject is."""
         return [Token(self.words[self.scene.category], "NOUN", "category")]
 
@@ -243,7 +246,7 @@ _TIME_ROLES = {"w": "time.which", "u": "time.unit", "wu": "time.which time.unit"
 _TIME_RELATIONS = {"ADJ": "amod", "DET": "det", "ADP": "case", "NOUN": "obl:tmod"}
 
 
-def time_tokens(spec: str) -> list[Token]:
+def time_tokens(spec: str) -> Tokens:
     """Return a time phrase; its last noun or adverb is the head (obl:tmod or advmod).
 
     spec: words as form/lemma/UPOS/roles or, where both are the same, form/UPOS/roles. Roles are "w" (which one: last,
@@ -262,7 +265,7 @@ def time_tokens(spec: str) -> list[Token]:
     return tokens
 
 
-def finish(tokens: list[Token], root: Token, mark: str = ".") -> ToySentence:
+def finish(tokens: Tokens, root: Token, mark: str = ".") -> ToySentence:
     """Build a sentence: add the final mark, number and space the tokens, capitalize the first letter.
 
     tokens: in order; those without a head depend on the root. One with `space` False touches the previous one.

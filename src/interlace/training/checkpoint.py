@@ -13,7 +13,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required
+from typing import TYPE_CHECKING, Required
 
 import torch
 from safetensors import SafetensorError
@@ -22,8 +22,8 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, nearest
 from interlace.core.files import atomic_folder, must_hold_files
-from interlace.core.json_files import JsonObject, json_record, read_json
-from interlace.models.backbone import untied_state
+from interlace.core.json_files import JsonMapping, JsonObject, json_record, read_json
+from interlace.models.backbone import Tensors, untied_state
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -128,7 +128,7 @@ def _load_moments(file: Path, parameters: Mapping[str, Tensor], optimizer: Optim
         optimizer.state[weight][moment] = value.to(weight.device)
 
 
-def _tensors(file: Path) -> dict[str, Tensor]:
+def _tensors(file: Path) -> Tensors:
     """Return the tensors of a file by name; none if there is no file."""
     if not file.exists():
         return {}
@@ -209,7 +209,7 @@ def _cure(path: Path) -> str:
     return f"remove {path}, so that training resumes from an earlier checkpoint or starts again"
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest(content: JsonMapping) -> str:
     return hashlib.blake2b(
         json.dumps(content, sort_keys=True).encode(), digest_size=16
     ).hexdigest()

@@ -5,11 +5,10 @@ import os
 import re
 import resource
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -17,6 +16,7 @@ from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
 from interlace.core.errors import LostProcessError, MissingDependencyError
+from interlace.core.json_files import JsonMapping
 
 # oneDNN and PyTorch each keep the compiled products of the last shapes, by default 1,024 (0.7 MB each).
 _CACHED_SHAPES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
@@ -73,7 +73,7 @@ def accelerator_for(
 
 
 def start_trackers(
-    accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any]
+    accelerator: Accelerator, folder: Path, group: str, config: JsonMapping
 ) -> None:
     """Start a run of each tracker, named after the run's folder.
 

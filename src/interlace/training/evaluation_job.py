@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
-from interlace.core.json_files import JsonObject
+from interlace.core.json_files import JsonMapping, JsonObject
 from interlace.tasks import ProbeTask, Scores, Task
 from interlace.tasks.common.files import find_parts
 from interlace.training.selection import ExampleSet, Item, scored_set
@@ -52,7 +52,7 @@ class EvaluationJob:
     key: str = ""
     vectors: Mapping[str, WordVectors] | None = None
     models: Path | None = None
-    identity: Mapping[str, Any] = field(default_factory=dict)
+    identity: JsonMapping = field(default_factory=dict)
     cache: dict[tuple[str, str, str], Any] = field(
         default_factory=dict, compare=False, repr=False
     )

@@ -12,7 +12,7 @@ vocabulary head.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,8 @@ from interlace.core.display import listed
 from interlace.core.errors import CheckpointError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
-from interlace.core.json_files import JsonObject, read_json
-from interlace.models.backbone import Backbone, cpu_copies
+from interlace.core.json_files import JsonMapping, JsonObject, read_json
+from interlace.models.backbone import Backbone, Tensors, cpu_copies
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.languages import FOLDED_KEY, fold_weights
 from interlace.objectives import Prepared
@@ -62,7 +62,7 @@ def fine_tuned_name(task: str, items: list[Item], seed: int, *, per_language: bo
     return ".".join([*parts, str(seed)])
 
 
-def is_saved(folder: Path, row: Mapping[str, Any]) -> bool:
+def is_saved(folder: Path, row: JsonMapping) -> bool:
     """Return whether the fine-tuned model that a score row of a folder names exists, and is that of the score."""
     if not row.get("fine_tuned"):
         return False
@@ -109,13 +109,11 @@ class _TheirHead:
     """A head of transformers that computes the same: its auto class, weights by name, and further configuration."""
 
     auto_class: Any
-    weights: dict[str, Tensor]
+    weights: Tensors
     config: JsonObject = field(default_factory=dict)
 
 
-def _their_head(
-    backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]
-) -> _TheirHead | None:
+def _their_head(backbone: Backbone, head: TaskHead, weights: Tensors) -> _TheirHead | None:
     """Return transformers' head that equals this one; None if it has none."""
     family = backbone.family.name
     weight = weights["linear.weight"]
@@ -145,7 +143,7 @@ def _their_head(
     return _TheirHead(auto_class, dense | _linear(classifier_name, weight / _SCALE, bias))
 
 
-def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
+def _linear(name: str, weight: Tensor, bias: Tensor) -> Tensors:
     return {f"{name}.weight": weight, f"{name}.bias": bias}
 
 
@@ -166,7 +164,7 @@ def _save_as_theirs(
         model = head.auto_class.from_config(
             type(ours.config).from_dict(settings), trust_remote_code=False
         )
-    tensors: dict[str, Tensor] = dict(ours.state_dict())
+    tensors: Tensors = dict(ours.state_dict())
     if fold is not None:
         tensors = fold_weights(ours, tensors, fold)
     names = set(model.state_dict())

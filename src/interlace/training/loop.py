@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from torch.amp import GradScaler
 
 from interlace.core.errors import RunError
+from interlace.core.json_files import JsonMapping
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
 from interlace.training.device import peak_memory
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from torch.optim import Optimizer
 
-    from interlace.models.backbone import Backbone
+    from interlace.models.backbone import Backbone, Tensors
     from interlace.objectives import Batch, Objective
     from interlace.training.mixture import Mixture, MixtureSource
     from interlace.training.optimizer import OptimizerSettings
@@ -91,9 +92,7 @@ class TrainingModel(nn.Module):
                 torch.manual_seed(torch_seed(Purpose.HEADS, seed, slot=number))
                 self.heads[name] = objective.modules(backbone)
 
-    def forward(
-        self, name: str, batch: Batch, counts: Counts
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, name: str, batch: Batch, counts: Counts) -> tuple[Tensor, Tensors]:
         """Return the loss to backpropagate, and the unweighted total of each term."""
         heads: Any = self.heads[name]
         terms = self.objectives[name].loss(self.backbone, heads, batch)
@@ -217,7 +216,7 @@ class _Update:
     draw: MixtureDraw
     source: MixtureSource
     counts: dict[str, Any]
-    totals: dict[str, Tensor]
+    totals: Tensors
     norm: Tensor
     rate: float
     waited: float
@@ -272,7 +271,7 @@ def _update(
 
 def _backward(
     training: Training, draw: MixtureDraw, batches: list[Batch], counts: dict[str, Any]
-) -> dict[str, Tensor]:
+) -> Tensors:
     """Accumulate the gradient of every micro-batch, with dropout keyed by slot; return this process's totals."""
     accelerator = training.accelerator
     scale = training.loss_scale
@@ -338,7 +337,7 @@ def _record(
     totals: dict[str, float],
     counts: dict[str, float],
     norm: float,
-    shared: Mapping[str, Any],
+    shared: JsonMapping,
 ) -> TrainingStep:
     """Return the record of an update.
 

@@ -30,7 +30,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,8 +39,8 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic
-from interlace.core.json_files import JsonObject, checked, parse_json, write_json
-from interlace.core.ragged import AnyArray
+from interlace.core.json_files import JsonMapping, JsonObject, checked, parse_json, write_json
+from interlace.core.ragged import Arrays
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
@@ -73,7 +73,7 @@ def outcomes_file(
     return run / FOLDER / f"{name}.safetensors"
 
 
-def outcomes_key(row: Mapping[str, Any]) -> str:
+def outcomes_key(row: JsonMapping) -> str:
     """Return the key under which the outcomes of a score's test examples are stored."""
     return hashed(
         [str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")]
@@ -108,7 +108,7 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
 
 
 def record_outcomes(
-    job: EvaluationJob, item: Item, scores: Scores, answers: Mapping[str, Any] | None = None
+    job: EvaluationJob, item: Item, scores: Scores, answers: JsonMapping | None = None
 ) -> JsonObject:
     """Write the outcomes of one language, and its generated text or its answers by kind, atomically.
 
@@ -144,7 +144,7 @@ def write_outcomes(path: Path, examples: Examples, key: str) -> None:
     from safetensors.numpy import save_file
 
     about = {"key": key, "identity": examples.identity, "measure": examples.measure}
-    columns: dict[str, AnyArray] = {}
+    columns: Arrays = {}
     for name, dtype in _COLUMNS.items():
         values = getattr(examples, name)
         if values is not None:
@@ -162,7 +162,7 @@ def read_outcomes(path: Path, key: str | None = None) -> Examples:
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file; `interlace evaluate` writes it")
-    columns: dict[str, AnyArray] = {}
+    columns: Arrays = {}
     with _open_outcomes(path) as file:
         for name in file.keys():  # noqa: SIM118 - no mapping
             read_as = np.int64 if name == "groups" else np.float64

@@ -3,10 +3,10 @@
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, Required
+from typing import Annotated, NotRequired, Required
 
 from filelock import FileLock, Timeout
 from pydantic import Field
@@ -21,7 +21,14 @@ from interlace.core.files import (
     must_not_be_special,
     open_no_link,
 )
-from interlace.core.json_files import JsonObject, checked, json_record, parse_json, read_json
+from interlace.core.json_files import (
+    JsonMapping,
+    JsonObject,
+    checked,
+    json_record,
+    parse_json,
+    read_json,
+)
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +212,7 @@ def _metrics_lines(path: Path) -> Iterator[tuple[JsonObject, bytes]]:
             )
 
 
-def append_line(path: Path, row: Mapping[str, Any]) -> None:
+def append_line(path: Path, row: JsonMapping) -> None:
     """Append one line of JSON."""
     with disk_errors(path), open_no_link(path, "a", "utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -31,7 +31,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.progress import Progress, no_progress
-from interlace.core.ragged import AnyArray, IntegerArray, Ragged
+from interlace.core.ragged import AnyArray, Arrays, IntegerArray, Ragged
 
 if TYPE_CHECKING:
     from interlace.aligners.diagonal.kernels import DiagonalModel
@@ -188,7 +188,7 @@ class FittedDiagonal(FittedAligner):
         by_parts(pool, fill_in_confidence, len(source))
         return Alignments(links, confidence)
 
-    def arrays(self) -> dict[str, AnyArray]:
+    def arrays(self) -> Arrays:
         """Return the (scaled) probabilities of type pairs, sorted, in rows by source type, and of the null words.
 
         And the tensions: how strongly links favor the diagonal, forward and backward.

@@ -25,6 +25,7 @@ from interlace.aligners.common.inputs import (
 from interlace.alignment import Heuristic, WordPairs
 from interlace.core.kernels import processors
 from interlace.core.progress import Progress, no_progress
+from interlace.core.ragged import Arrays
 
 if TYPE_CHECKING:
     from interlace.aligners.gibbs.model import Cuts, SamplerModel
@@ -187,7 +188,7 @@ class FittedGibbs(FittedAligner):
         """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""
         return self.align(pairs) if self._stored is None else self._stored.align(pairs)
 
-    def arrays(self) -> dict[str, AnyArray]:
+    def arrays(self) -> Arrays:
         """Return the parameters of every sampler."""
         arrays = {}
         for number, model in enumerate(self._models):

@@ -14,7 +14,7 @@ from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, FERTILITY, Known, Tables, Words
 from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pair_numbers import PairTable
-from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray, Ragged
+from interlace.core.ragged import AnyArray, Arrays, FloatArray, Int32Array, IntArray, Ragged
 
 MAX_JUMP = 100  # longer jumps are counted as this one
 FERTILITIES = 10  # number of links from which the fertility ratio is constant
@@ -101,7 +101,7 @@ class SamplerModel:
             )
         return cls(cuts, entries, **restored)
 
-    def arrays(self, prefix: str) -> dict[str, AnyArray]:
+    def arrays(self, prefix: str) -> Arrays:
         """Return all that `restore` needs besides the cuts, which follow from the word types."""
         names = ("entries", "pairs", "words", "alone", "jumps", "fertility")
         return {f"{prefix}.{name}": getattr(self, name) for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from interlace.cli import output
 from interlace.core.display import visible
+from interlace.core.json_files import JsonMapping
 from interlace.core.outputs import is_stream, open_stream, output_file
 from interlace.text.lines import plain_name, writing
 
@@ -31,7 +32,7 @@ def print_table(table: Table) -> None:
         output.print(table.caption, highlight=False, markup=False)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], headings: Sequence[str] = ()) -> None:
+def print_rows(rows: Sequence[JsonMapping], headings: Sequence[str] = ()) -> None:
     """Print a table with a column for each key; numbers are on the right."""
     table = rich.table.Table(box=None, pad_edge=False)
     first_row = rows[0] if rows else {}

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
+from interlace.core.json_files import JsonMapping
 from interlace.core.ragged import BoolArray, IntArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
@@ -43,7 +43,7 @@ class Filter(RegistryEntry, ABC):
 FILTERS: Registry[Filter] = Registry(__name__, "filter", Filter)
 
 
-def build_filters(rules: Mapping[str, Mapping[str, Any]]) -> list[Filter]:
+def build_filters(rules: Mapping[str, JsonMapping]) -> list[Filter]:
     """Build filters in the given order; raise a SettingsError if a name or setting is wrong."""
     return [
         FILTERS.build({**settings, "name": name}, f"filters.{name}")

@@ -34,6 +34,7 @@ from interlace.core.ragged import (
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.readers.common.files import check_pattern
+from interlace.text import LanguagePair
 
 if TYPE_CHECKING:
     from interlace.alignment.lexicon import Lexicon
@@ -108,7 +109,7 @@ class Dictionary(Settings):
 
     def prepare(
         self,
-        lexicons: Mapping[tuple[str, str], Lexicon],
+        lexicons: Mapping[LanguagePair, Lexicon],
         vocab: Vocab,
         name: str,
         *,
@@ -150,7 +151,7 @@ class DictionarySplit:
     statuses: (m,) uint8 of `EntryStatus`; all are used before they are tokenized.
     """
 
-    languages: tuple[str, str]
+    languages: LanguagePair
     lexicon: Lexicon
     parts: ByteArray
     statuses: ByteArray
@@ -198,7 +199,7 @@ class Dictionaries:
         """(2, n) the source and target words of the training entries of all dictionaries."""
         return np.concatenate([words for _, words in self.trained_by_languages()], axis=1)
 
-    def trained_by_languages(self) -> Iterator[tuple[tuple[str, str], IntArray]]:
+    def trained_by_languages(self) -> Iterator[tuple[LanguagePair, IntArray]]:
         """Yield for each dictionary its languages, and the (2, ...) words of its training entries."""
         for split, word_numbers in zip(self.splits, self.entries, strict=True):
             yield split.languages, word_numbers[:, split.is_trained]
@@ -245,7 +246,7 @@ def _statuses(words: IntArray, lengths: IntArray, max_tokens: int | None) -> Byt
 
 
 def split_dictionary(
-    lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int
+    lexicon: Lexicon, languages: LanguagePair, share: float, seed: int
 ) -> DictionarySplit:
     """Draw a share of source words, ignoring case, for training; smaller shares are subsets of larger ones."""
     source_types, target_types = lexicon.entries.T

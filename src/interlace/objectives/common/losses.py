@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from interlace.models.backbone import Backbone
+from interlace.models.backbone import Backbone, Tensors
 
 # logits in memory at once, in float32; their softmax takes the same memory again
 MAX_LOGITS = 1 << 27
@@ -199,7 +199,7 @@ class FrozenEncoder(nn.Module):
         """Stay in evaluation mode."""
         return super().train(mode=False)
 
-    def encode(self, inputs: dict[str, Tensor]) -> Tensor:
+    def encode(self, inputs: Tensors) -> Tensor:
         """Return (B, L, H) states."""
         with torch.no_grad():
             return self.encoder.encode(inputs)

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError
 from interlace.core.json_files import MAX_BYTES, checked, json_record, parse_json
 from interlace.readers.common.text import one_line, plain
-from interlace.text import TextPairs
+from interlace.text import LanguagePair, TextPairs
 from interlace.text.lines import check_length, read_lines
 
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
@@ -115,7 +115,7 @@ def answered_question(
 
 def question_pairs(
     questions: list[AnsweredQuestion],
-    languages: tuple[str, str],
+    languages: LanguagePair,
     word_tokenizer: str,
 ) -> TextPairs:
     """Return passages as the source and questions as the target; `languages` are in this order."""

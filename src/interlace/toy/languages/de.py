@@ -9,6 +9,7 @@ from interlace.toy.sentences import (
     LATIN_NAMES,
     Clause,
     Token,
+    Tokens,
     citation_forms,
     determiner_of,
     entries,
@@ -189,7 +190,7 @@ class _Clause(Clause):
     adpositions = {"companion": "mit"}
     contractions = _CONTRACTIONS
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Tokens:
         scene = self.scene
         if scene.predicate == "be":
             finite, predicate = self.state()
@@ -205,7 +206,7 @@ class _Clause(Clause):
             return [*time, finite, *subject, *middle, *predicate]
         return [*subject, finite, *middle, *predicate]
 
-    def state(self) -> tuple[Token, list[Token]]:
+    def state(self) -> tuple[Token, Tokens]:
         """Return the finite form and the predicate of "be" with its negation."""
         scene = self.scene
         predicate = self.predicate()
@@ -219,7 +220,7 @@ class _Clause(Clause):
         form = _BE[scene.tense][self.plural]
         return Token(form, "AUX", "copula tense", "cop", lemma="sein"), predicate
 
-    def event(self) -> tuple[Token, list[Token]]:
+    def event(self) -> tuple[Token, Tokens]:
         """Return the finite verb, and what is left of the verb at the end."""
         verb = VERB[self.scene.predicate]
         particle, _, infinitive = verb.infinitive.rpartition("+")
@@ -235,7 +236,7 @@ class _Clause(Clause):
             return root, [Token(particle, "ADP", "predicate", "compound:prt")]
         return root, []
 
-    def middle(self, time: list[Token]) -> list[Token]:
+    def middle(self, time: Tokens) -> Tokens:
         """Return the middle field: all between the finite verb, or the subject behind it, and the rest of the verb.
 
         Nicht stands behind the object and before the goal; without these it stands before companion, place and manner.
@@ -272,7 +273,7 @@ class _Clause(Clause):
             return VERB[self.scene.predicate].case
         return "acc" if role == "goal" and adposition != "zu" else "dat"
 
-    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         if role in ("goal", "place"):
             return [Token("wohin" if role == "goal" else "wo", "ADV", "question", "advmod")]
         case = self.case(role, adposition)
@@ -280,7 +281,7 @@ class _Clause(Clause):
             return [Token("was", "PRON", "question")]
         return [Token(_WHO[case], "PRON", "question", lemma="wer")]
 
-    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         """Return determiner (kein, "wie viele"), quality, noun, in their case."""
         if phrase.named:
             return self.named(phrase, role)

@@ -9,6 +9,7 @@ from interlace.toy.sentences import (
     LATIN_NAMES,
     Clause,
     Token,
+    Tokens,
     citation_forms,
     determiner_of,
     word_map,
@@ -72,7 +73,7 @@ class _Clause(Clause):
     adpositions = {"recipient": "to", "goal": "to", "companion": "with"}
     relations = {"subject": "nsubj", "object": "obj"}
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Tokens:
         scene = self.scene
         if scene.predicate == "be":
             helper, verb = self.state()
@@ -90,7 +91,7 @@ class _Clause(Clause):
             return time + clause
         return clause + time
 
-    def state(self) -> tuple[list[Token], list[Token]]:
+    def state(self) -> tuple[Tokens, Tokens]:
         """Return the finite copula or "will", and the rest of the predicate of "be"."""
         predicate = self.predicate()
         if self.scene.tense == "future":
@@ -98,11 +99,11 @@ class _Clause(Clause):
         form = _BE[self.scene.tense][self.plural]
         return [Token(form, "AUX", "copula tense", "cop", lemma="be")], predicate
 
-    def category(self) -> list[Token]:
+    def category(self) -> Tokens:
         tokens = super().category()
         return [_article(tokens[0], "", tokens[0]), *tokens]
 
-    def event(self) -> tuple[list[Token], list[Token]]:
+    def event(self) -> tuple[Tokens, Tokens]:
         """Return the verb forms before and after "not" or an inverted subject."""
         scene = self.scene
         base = LEMMAS.get(scene.predicate, scene.predicate)
@@ -129,7 +130,7 @@ class _Clause(Clause):
             return PREPOSITIONS.get(phrase.head, "in")
         return super().adposition(role, phrase)
 
-    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> Tokens:  # noqa: ARG002
         if role in ("goal", "place"):
             return [Token("where", "ADV", "question", "advmod")]
         if role == "subject":
@@ -138,7 +139,7 @@ class _Clause(Clause):
             return [Token("whom", "PRON", "question", lemma="who")]
         return [Token("what", "PRON", "question")]
 
-    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> Tokens:  # noqa: ARG002
         """Return determiner (or "how many"), quality, noun."""
         if phrase.named:
             return self.named(phrase, role)

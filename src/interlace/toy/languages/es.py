@@ -11,6 +11,7 @@ from interlace.toy.sentences import (
     LATIN_NAMES,
     Clause,
     Token,
+    Tokens,
     citation_forms,
     entries,
     word_map,
@@ -193,10 +194,10 @@ class _Clause(Clause):
     adpositions = {"recipient": "a", "goal": "a", "companion": "con"}
     contractions = {("a", "el"): "al"}
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Tokens:
         scene = self.scene
         exists = self.exists()
-        predicate: list[Token] = []
+        predicate: Tokens = []
         if exists:
             verb = self.existence()
         elif scene.predicate == "be":
@@ -205,7 +206,7 @@ class _Clause(Clause):
             verb = self.event()
         subject = self.parts("subject")
         time = self.parts("time")
-        phrases: list[Token] = []
+        phrases: Tokens = []
         if exists or scene.predicate != "be":
             phrases = self.parts("object recipient goal manner companion place")
         if scene.negated:
@@ -231,12 +232,12 @@ class _Clause(Clause):
             return False
         return scene.subject.determiner in _VAGUE and self.wh_role != "subject"
 
-    def existence(self) -> list[Token]:
+    def existence(self) -> Tokens:
         form = _THERE_IS[self.scene.tense]
         self.root = Token(form, "VERB", "copula tense", lemma="haber")
         return [self.root]
 
-    def state(self) -> tuple[list[Token], list[Token]]:
+    def state(self) -> tuple[Tokens, Tokens]:
         """Return the copula, and the predicate of "be"."""
         scene = self.scene
         predicate = self.predicate()
@@ -246,7 +247,7 @@ class _Clause(Clause):
         form = _BE[copula][scene.tense][self.plural]
         return [Token(form, "AUX", "copula tense", "cop", lemma=copula)], predicate
 
-    def quality(self) -> list[Token]:
+    def quality(self) -> Tokens:
         subject = self.scene.subject
         gender = "m"
         if self.wh_role != "subject":
@@ -255,14 +256,14 @@ class _Clause(Clause):
         form = _adjective(lemma, gender, plural=self.plural)
         return [Token(form, "ADJ", "quality", lemma=lemma)]
 
-    def category(self) -> list[Token]:
+    def category(self) -> Tokens:
         tokens = super().category()
         if "profession" in NOUNS[self.scene.category].tags:  # "es médica", but "es un ladrón"
             return tokens
         gender = NOUN[self.scene.category].gender
         return [_determiner("a", gender, "category", tokens[0]), *tokens]
 
-    def event(self) -> list[Token]:
+    def event(self) -> Tokens:
         scene = self.scene
         form = VERB[scene.predicate][scene.tense][self.plural]
         self.root = Token(form, "VERB", "predicate tense", lemma=WORDS[scene.predicate])
@@ -280,7 +281,7 @@ class _Clause(Clause):
             return "obj"
         return super().relation(role, adposition)
 
-    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         if role in ("goal", "place"):
             form = "adónde" if adposition == "a" else "dónde"
             return [Token(form, "ADV", "question", "advmod")]
@@ -293,7 +294,7 @@ class _Clause(Clause):
         )  # "qué sigue el gato" would ask for the subject
         return [Token("qué", "DET", "question", "det", noun), noun]
 
-    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> Tokens:  # noqa: ARG002
         """Return determiner (or "cuántos"), noun, quality."""
         if phrase.named:
             return self.named(phrase, role)

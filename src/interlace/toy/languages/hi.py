@@ -9,7 +9,15 @@ from typing import NamedTuple
 from interlace.toy.concepts import NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import Clause, Token, citation_forms, entries, head_of, word_map
+from interlace.toy.sentences import (
+    Clause,
+    Token,
+    Tokens,
+    citation_forms,
+    entries,
+    head_of,
+    word_map,
+)
 
 # ---- words ----
 
@@ -229,7 +237,7 @@ class _Clause(Clause):
     light: Token
     verb: _Verb | None = None
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Tokens:
         scene = self.scene
         if scene.predicate == "be":
             predicate = self.state()
@@ -241,18 +249,18 @@ class _Clause(Clause):
             return [*time, *subject, *predicate]
         return [*subject, *time, *predicate]
 
-    def state(self) -> list[Token]:
+    def state(self) -> Tokens:
         """Return the predicate of "be", नहीं and the copula."""
         predicate = self.predicate()
         forms, lemma = _BE[self.scene.tense]
         copula = Token(forms[self.agreement()], "AUX", "copula tense", "cop", lemma=lemma)
         return [*predicate, *self.negation(), copula]
 
-    def quality(self) -> list[Token]:
+    def quality(self) -> Tokens:
         scene = self.scene
         return _quality(scene.quality, scene.subject, self.agreement(), "quality", None)
 
-    def event(self) -> list[Token]:
+    def event(self) -> Tokens:
         """Return everything after subject and time."""
         predicate = self.scene.predicate
         thing = self.scene.object
@@ -310,14 +318,14 @@ class _Clause(Clause):
             return "obl"
         return super().relation(role, adposition)
 
-    def realized(self, role: str) -> list[Token]:
+    def realized(self, role: str) -> Tokens:
         tokens = super().realized(role)
         head = head_of(tokens)
         if head.deprel == "nmod":
             head.head = self.light
         return tokens
 
-    def finite(self, verb: _Verb) -> list[Token]:
+    def finite(self, verb: _Verb) -> Tokens:
         """Inflect the root, and return the auxiliary after it."""
         root = self.root
         tense = self.scene.tense
@@ -353,20 +361,20 @@ class _Clause(Clause):
             return 2 * (phrase.gender == "f")
         return 2 * NOUN[phrase.head].feminine + phrase.plural
 
-    def negation(self) -> list[Token]:
+    def negation(self) -> Tokens:
         """Return नहीं, also with a subject with "no" (कोई)."""
         if self.scene.denied:
             return [Token("नहीं", "PART", "negation", "advmod")]
         return []
 
-    def manner(self) -> list[Token]:
+    def manner(self) -> Tokens:
         word, _, postposition = self.words[self.scene.manner].partition(" ")
         if not postposition:
             return super().manner()
         noun = Token(word, "NOUN", "manner", "obl")
         return [noun, Token(postposition, "ADP", "manner", "case", noun)]
 
-    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         """Return कहाँ, क्या or a form of कौन, with the postposition."""
         if role in ("place", "goal"):
             where = Token("कहाँ", "ADV", "question")
@@ -387,7 +395,7 @@ class _Clause(Clause):
         who = Token("किसके", "PRON", "question", lemma="कौन")
         return [who, Token(noun, "ADP", "question", "case", who)]
 
-    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> Tokens:
         """Return determiner (or कितने), quality, noun, oblique before a postposition."""
         if phrase.named:
             return self.named(phrase, role)
@@ -415,7 +423,7 @@ class _Clause(Clause):
             tokens.insert(0, Token(form, "DET", ".determiner", "det", noun, lemma))
         return tokens
 
-    def with_adposition(self, tokens: list[Token], adposition: str) -> list[Token]:
+    def with_adposition(self, tokens: Tokens, adposition: str) -> Tokens:
         """Return a phrase with its postpositions; question words have theirs."""
         head = head_of(tokens)
         if head.roles == "question":
@@ -439,7 +447,7 @@ def _quality(
     agreement: int,
     roles: str,
     head: Token | None,
-) -> list[Token]:
+) -> Tokens:
     """Return an adjective, with its adverb if it has one. Living beings are बूढ़ा when old, not पुराना."""
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})
     adverb, _, lemma = WORD["aged" if quality == "old" and living else quality].rpartition(" ")
