@@ -97,7 +97,7 @@ finally:
 
 @pytest.mark.parametrize(
     ("arguments", "most"),
-    [("align a.en a.de -o links", 47), ("preview mlm", 51), ("report --help", 17)],
+    [("align a.en a.de -o links", 46), ("preview mlm", 50), ("report --help", 16)],
 )
 def test_a_command_loads_few_of_our_modules(tmp_path, arguments, most):
     for name in ("a.en", "a.de"):

@@ -112,7 +112,7 @@ INTERRUPTS = {
         import sys
         class Interrupting:
             def find_spec(self, name, *_):
-                if name == "interlace.cli.common.visible":
+                if name == "interlace.cli.common.options":
                     raise KeyboardInterrupt
         sys.meta_path.insert(0, Interrupting())
     """,

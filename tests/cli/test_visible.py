@@ -8,9 +8,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from interlace.cli import print_json, print_line
+from interlace.cli import VisibleConsole, print_json, print_line
 from interlace.cli.common.output import file_to, lines_to, print_rows
-from interlace.cli.common.visible import VisibleConsole
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp.exe\u2069\r"
 RAW = {*ESCAPES} - {*"[2J]0;title31mgnp.exe"}

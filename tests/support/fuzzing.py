@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from typer.testing import CliRunner
 
 from interlace.__main__ import exit_code
-from interlace.cli import application
-from interlace.cli.common.visible import VisibleRecord
+from interlace.cli import VisibleRecord, application
 from little_translators import little_run, little_vocab
 
 if TYPE_CHECKING:

@@ -17,12 +17,13 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
+from rich.segment import Segment
+from rich.text import Text
 from typer.models import ArgumentInfo
 
 from interlace.cli.common.options import OutputPath
-from interlace.cli.common.visible import VisibleConsole, VisibleRecord
 from interlace.core import VERSION
-from interlace.core.display import is_utf8
+from interlace.core.display import block, is_utf8, message, visible
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.outputs import (
     STANDARD_OUTPUT,
@@ -35,6 +36,28 @@ from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
+
+
+class VisibleConsole(Console):
+    """A console that prints control characters of text as escapes; those of rich itself, such as colors, work."""
+
+    def render_str(self, text: str, **kwargs: Any) -> Text:
+        """Return visible text, before its width is measured."""
+        return super().render_str(visible(text), **kwargs)
+
+    def render(self, *args: Any, **kwargs: Any) -> Iterator[Segment]:
+        """Yield the segments of what is printed, with visible text."""
+        for segment in super().render(*args, **kwargs):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
+class VisibleRecord(logging.LogRecord):
+    """A line of the log, of any library, that cannot control the terminal or pass for several lines."""
+
+    def getMessage(self) -> str:  # noqa: N802 - the name in `logging`
+        """Return the message as it may be shown."""
+        return block(message(super().getMessage()))
+
 
 _MAX_NAME = 240  # bytes of the name of a file; file systems take 255, and suffixes such as `.alignments` follow
 _HELP = {"help_option_names": ["-h", "--help"]}
