@@ -130,9 +130,8 @@ class JoeyNMT:
 
     def _write(self, config: dict[str, Any], name: str) -> Path:
         path = self.folder / name
-        text = json.dumps(
-            config, indent=1
-        )  # JSON is YAML, except that PyYAML reads 1e-09 as a string
+        # JSON is YAML, except that PyYAML reads 1e-09 as a string
+        text = json.dumps(config, indent=1)
         path.write_text(re.sub(r"(?<![\d.])(\d+)e-", r"\1.0e-", text), encoding="utf-8")
         return path
 

@@ -108,9 +108,8 @@ class Results:
     runs: dict[tuple[str, str], list[Agreement]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    counts: dict[tuple[str, str], np.ndarray] = field(
-        default_factory=dict
-    )  # per sentence pair, for the bootstrap
+    # per sentence pair, for the bootstrap
+    counts: dict[tuple[str, str], np.ndarray] = field(default_factory=dict)
 
     def measure(self, gold: GoldSet) -> None:
         """Run every aligner on a set."""

@@ -88,9 +88,10 @@ def compare_with_eflomal(eflomal: Eflomal | None, rounds: int) -> float | None:
         NumberedText(pairs).write(folder / "source", folder / "target")
         NumberedText(pairs.slice(0, 100)).write(folder / "few.source", folder / "few.target")
         align = [sys.executable, "-m", "interlace", "align"]
+        # compiles
         Seconds.of(
             [*align, str(folder / "few.source"), str(folder / "few.target")], folder / "few"
-        )  # compiles
+        )
         commands = {"gibbs": [*align, str(folder / "source"), str(folder / "target")]}
         if eflomal:
             commands["eflomal"] = eflomal.command(folder)

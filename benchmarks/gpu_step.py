@@ -341,9 +341,8 @@ def main() -> int:
     stored = json.loads(options.output.read_text()) if options.output.exists() else {}
     settings = {"tokens": options.tokens, "small": options.small}
     found = stored.get("cells", {}) if stored.get("settings") == settings else {}
-    found = {
-        name: cell for name, cell in found.items() if cell.get("error", FULL) == FULL
-    }  # others are repeated
+    # others are repeated
+    found = {name: cell for name, cell in found.items() if cell.get("error", FULL) == FULL}
     for name in (name for name in options.cells if name not in found):
         command = [sys.executable, __file__, "--measure", name, "--tokens", str(options.tokens)]
         try:

@@ -65,9 +65,8 @@ def align(pairs: WordPairs, path: str | None) -> tuple[Ragged, float]:
         rows = [[link.split("-") for link in line.split()] for line in read_lines(path)]
         return Ragged.of([[(int(i), int(j)) for i, j in row] for row in rows], width=2), 0.0
     aligner = ALIGNERS.build("diagonal")
-    aligner.fit(pairs.slice(0, 100)).align(
-        pairs.slice(0, 100)
-    )  # compiles, or loads compiled code
+    # compiles, or loads compiled code
+    aligner.fit(pairs.slice(0, 100)).align(pairs.slice(0, 100))
     start = time.perf_counter()
     links = aligner.fit(pairs).align(pairs).links
     return links, time.perf_counter() - start
@@ -181,9 +180,8 @@ def main() -> int:
         measure(pairs, links, int(options.measure[0]), options.measure[1])
         return 0
     print(f"{len(pairs):,} pairs, {len(links.values):,} links, {os.cpu_count()} cores")
-    count_phrases(
-        pairs.slice(0, 100), links.slice(0, 100), RULES
-    )  # compiles, or loads compiled code
+    # compiles, or loads compiled code
+    count_phrases(pairs.slice(0, 100), links.slice(0, 100), RULES)
     ratio = compare_with_nltk(pairs, links, options.peer_python)
     share = table_seconds(pairs, links) / aligning if aligning else None
     return report([

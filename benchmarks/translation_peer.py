@@ -138,9 +138,8 @@ def train_and_translate_joey(options: argparse.Namespace, deadline: float) -> bo
     vocab = Vocab.load(options.output / "ours/model")
     joey.write_vocab(vocab)
     for split in FILES:
-        limit = (
-            max(10, options.rows // 150) if split == "dev" else None
-        )  # Joey NMT translates it at each validation
+        # Joey NMT translates it at each validation
+        limit = max(10, options.rows // 150) if split == "dev" else None
         joey.write_data(
             split,
             [lines(options.output, split, side)[:limit] for side in ("en", options.target)],

@@ -78,9 +78,8 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     VOCAB.size, VOCAB.regular_ids = options.size, np.arange(4, options.size)
     corpus = random_pairs(100 * ROWS, 11)
-    corpus = corpus.take(
-        corpus.lengths.argsort(kind="stable")[50 * ROWS : 51 * ROWS]
-    )  # similar lengths, as in buckets
+    # similar lengths, as in buckets
+    corpus = corpus.take(corpus.lengths.argsort(kind="stable")[50 * ROWS : 51 * ROWS])
     objectives: dict[str, Any] = {
         "tlm": Tlm(masking={"rate": 0.3}, reset_positions=False),
         "weam": Weam(),

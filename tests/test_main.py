@@ -196,11 +196,12 @@ def test_an_ended_reader_of_standard_error_changes_no_exit_code(
 @pytest.mark.parametrize("leads_group", [True, False])
 @pytest.mark.parametrize(
     ("saves", "interrupts"),
+    # of a shell's background job
     [
         (True, ""),
         (False, "signal.default_int_handler"),
         (False, "signal.SIG_IGN"),
-    ],  # of a shell's background job
+    ],
 )
 def test_a_command_of_a_killed_study_ends_and_no_other(
     tmp_path, leads_group, saves, interrupts

@@ -89,9 +89,9 @@ def main() -> None:
         _prepare_streams()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
         _choose_waiting()
-        from interlace.cli import note_to_stderr, run_command
+        from interlace.cli import log_to_stderr, run_command
 
-        note_to_stderr()
+        log_to_stderr()
         if any(name.startswith("HF_") for name in os.environ):
             from interlace.core.hub import check_variables
 

@@ -39,9 +39,8 @@ def test_unknown_words_are_linked_by_position_and_case_is_folded(house):
 
 def test_results_depend_on_the_seed(monkeypatch):
     pairs = random_pairs(120)
-    monkeypatch.setattr(
-        "interlace.alignment.symmetrization.processors", None
-    )  # only for 0 threads
+    # only for 0 threads
+    monkeypatch.setattr("interlace.alignment.symmetrization.processors", None)
     first, second = (
         Gibbs(threads=1, sweeps=0.1, seed=seed, symmetrization="union").fit(pairs).align(pairs)
         for seed in (0, 1)

@@ -44,12 +44,13 @@ def sampler_of(by, to, types, way=0, links=None, seed=0):
 def test_a_view_numbers_pairs_of_cut_types():
     cuts = (Cut.of(["haus", "hausen", "das"], 4), Cut.of(["house", "the", "houses", "t"], 1))
     view = view_of([[2, 0], [], [1]], [[1, 0, 3], [1], [2]], cuts)
+    # das-t, haus-t, das-h, haus-h
     assert view.entries.tolist() == [
         [1, 1],
         [0, 1],
         [1, 0],
         [0, 0],
-    ]  # das-t, haus-t, das-h, haus-h
+    ]
     assert view.words.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
     backward = view.reversed()
     assert backward.words.cell_starts.tolist() == [0, 6, 6, 7]
@@ -78,10 +79,11 @@ def swept(sampler, chosen, tables, seed):
 @pytest.mark.parametrize(
     ("model", "factors"),
     [
+        # of a, b and no partner: which is one of as many candidates
         (
             kernels.WORDS,
             (1, 1, 2),
-        ),  # of a, b and no partner: which is one of as many candidates
+        ),
         # a: -1 -> 0 -> 1; b: -1 -> 1 -> 1; none: -1 -> 1
         (kernels.JUMPS, (0.5 * 0.5, 0.2 * 0.1, 0.2)),
         (kernels.FERTILITY, (0.5 * 0.5, 0.2 * 0.1 * 0.3, 0.2)),  # b has a second link

@@ -28,9 +28,8 @@ def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
     load_aligner(tmp_path / "model").save(tmp_path / "again")
     assert load_aligner(tmp_path / "again").trained_on == trained_on
     fitted.save(tmp_path / "bare")
-    assert (
-        load_aligner(tmp_path / "bare").trained_on is None
-    )  # as in folders that older versions wrote
+    # as in folders that older versions wrote
+    assert load_aligner(tmp_path / "bare").trained_on is None
 
 
 @pytest.mark.parametrize(

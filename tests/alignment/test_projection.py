@@ -21,10 +21,11 @@ def test_tags_follow_the_most_confident_link():
     # the old house -> la vieille maison, with a weak link from "the" to "maison"
     links, sure = [(0, 0), (0, 2), (1, 1), (2, 2)], [0.9, 0.2, 0.8, 0.7]
     assert projected("DET ADJ NOUN", links, 4, sure) == ["DET", "ADJ", "NOUN", "_"]
+    # of equal ones the first
     assert projected("DET ADJ NOUN", [(0, 0), (2, 0)], 2, missing="X") == [
         "DET",
         "X",
-    ]  # of equal ones the first
+    ]
 
 
 def test_names_are_spans_and_of_overlapping_ones_the_surer_keeps_its_words():

@@ -52,7 +52,6 @@ def test_both_searches_give_the_same_translations(comparison, beam):
     assert (
         [len(row) for row in ours] == [len(row) for row in theirs] == compared.lengths.tolist()
     )
-    assert (
-        sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11
-    )  # scores may tie
+    # scores may tie
+    assert sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11
     assert len({tuple(row[:2]) for row in ours}) > 1  # translations depend on the source

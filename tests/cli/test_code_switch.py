@@ -45,9 +45,8 @@ def test_lines_mix_a_fraction_of_source_and_target(text):
         assert any({*line.split()} <= words for words in pairs)
         assert line not in {*SOURCE, *TARGET}
     assert any(line.startswith("der alte Mann sees") for line in lines)
-    assert not any(
-        "yes" in line or "ja" in line.split() for line in lines
-    )  # one word: less than 30 % of it is none
+    # one word: less than 30 % of it is none
+    assert not any("yes" in line or "ja" in line.split() for line in lines)
     assert (
         run(*text, "--set", "switch_fraction=0.125", "--set", "monolingual=0").stdout.count(
             "\n"

@@ -64,8 +64,8 @@ def test_errors_in_options_show_escapes_as_text(run, arguments):
 
 LOGS = """
 import logging, sys, warnings
-from interlace.cli import note_to_stderr
-note_to_stderr()
+from interlace.cli import log_to_stderr
+log_to_stderr()
 library = logging.getLogger("library")
 library.propagate = False  # as transformers
 library.addHandler(logging.StreamHandler())

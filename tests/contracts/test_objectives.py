@@ -271,9 +271,10 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
             parameter.zero_()
     terms = objective.loss(backbone, objective.modules(backbone), batch.to(DEVICE))
     assert set(terms) == set(batch.counts)
+    # summed by place
     assert list(batch.counts) == list(
         batch_of(objective, vocab, backbone.traits, step=2).counts
-    )  # summed by place
+    )
     assert batch.counts[objective.term] == len(batch.labels)
     for name, term in terms.items():
         if name.endswith(("_share", "_ratio")):  # for the record
@@ -284,9 +285,8 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
         elif name in DISTANCES:
             assert batch.counts[name] == DISTANCES[name](examples_for(objective, vocab))
         else:
-            each = (
-                1 if name == "align" else math.log(backbone.vocab_size)
-            )  # 1 - cos of two zeros
+            # 1 - cos of two zeros
+            each = 1 if name == "align" else math.log(backbone.vocab_size)
             assert term.total.item() == pytest.approx(batch.counts[name] * each, rel=1e-4)
 
 

@@ -486,9 +486,8 @@ def test_a_perfect_model_scores_100_and_a_wrong_one_less(name, task, root, vocab
     scores = task.measure(backbone, vocab, examples)
     assert_sums(task, scores)
     assert (scores.outcomes is not None) == CASES[name].sums
-    assert (
-        scores.metrics.get("best f1", scores[task.metric]) == 100
-    )  # a threshold from other sentences may cost something
+    # a threshold from other sentences may cost something
+    assert scores.metrics.get("best f1", scores[task.metric]) == 100
     assert all(0 <= score <= 100 for score in scores.metrics.values())
     for metric in scores.metrics:
         task.check_metric(metric)

@@ -179,9 +179,8 @@ def test_lines_are_cut_only_where_a_subword_is_shared():
 
 def test_a_word_of_an_unspaced_script_has_no_blank_before_it(vocab):
     word = "医生来了"
-    begun = (
-        vocab.encode([word]).ids[0].tolist()
-    )  # this tokenizer puts a blank before every line
+    # this tokenizer puts a blank before every line
+    begun = vocab.encode([word]).ids[0].tolist()
     assert (vocab.tokens(begun)[0], vocab.encode_words([word])[0].tolist()) == ("▁", begun[1:])
     assert vocab.encode_words(["", "a"]).to_lists() == [[], vocab.encode(["a"]).ids[0].tolist()]
 
@@ -231,9 +230,8 @@ def test_special_tokens_that_text_spells_are_text(kind):
 @pytest.mark.parametrize("kind", CHECKPOINTS)
 def test_control_tokens_of_published_tokenizers_never_come_from_text(kind, tmp_path):
     vocab = Vocab.load(save(kind, tmp_path))
-    control = np.setdiff1d(
-        vocab.special_ids, [vocab.unk]
-    )  # these small ones cannot spell brackets
+    # these small ones cannot spell brackets
+    control = np.setdiff1d(vocab.special_ids, [vocab.unk])
     lines = [
         f"doctor{vocab.tokenizer.id_to_token(int(number))} reads"
         for number in vocab.special_ids

@@ -97,9 +97,8 @@ def test_letters_marks_and_digits_of_all_scripts_map_and_back(line):
     assert unicodedata.normalize("NFC", new.lines[0]) == new.lines[0]
     back = change.apply(new).text  # words are exchanged, so that no two become one
     assert back.tokens(0) == text.tokens(0)
-    assert (
-        is_tight(line[0]) or back.lines == text.lines
-    )  # words that touch may stand apart in a script with spaces
+    # words that touch may stand apart in a script with spaces
+    assert is_tight(line[0]) or back.lines == text.lines
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "byte-bpe"])

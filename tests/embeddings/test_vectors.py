@@ -41,9 +41,8 @@ def test_a_folder_holds_several_languages_and_a_damaged_file_is_named(vectors, t
         st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1, unique=True
     )
 )
-@example(
-    ["\ufeffa", "\r", "a\r\r", " ", "\ufeff", "\x85", "\u2028 b", ""]
-)  # what readers of lines lose or part by
+# what readers of lines lose or part by
+@example(["\ufeffa", "\r", "a\r\r", " ", "\ufeff", "\x85", "\u2028 b", ""])
 def test_a_folder_keeps_whatever_a_subword_may_be(tmp_path_factory, words):
     folder = tmp_path_factory.mktemp("kept")
     odd = WordVectors("subwords", words, np.zeros((len(words), 2), np.float32))

@@ -46,9 +46,8 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_have_data_and_objecti
         "library_name": "transformers", "pipeline_tag": "fill-mask",
         "tags": ["interlace", "cross-lingual", "mlm", "alm"],
     }  # fmt: skip
-    assert (
-        ModelCardData(**front).to_dict() == front
-    )  # without a license, which the publisher chooses
+    # without a license, which the publisher chooses
+    assert ModelCardData(**front).to_dict() == front
     for text in (
         "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | train.en (999 bytes, abc) |",
         "| objectives | mlm (weight 1), alm (weight 1) |",

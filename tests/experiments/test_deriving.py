@@ -109,9 +109,8 @@ def test_translations_alignments_and_dictionary(root):
     found = data_root(recipe(root))
     original, own = (lines(found / f"text/pairs.en-en_x.{side}.txt") for side in ("en", "en_x"))
     assert original == TEXT
-    assert (
-        lines(found / "text/en-en_x.alignments")[0] == "0-2 1-1 2-0 3-3"
-    )  # words and the full stop
+    # words and the full stop
+    assert lines(found / "text/en-en_x.alignments")[0] == "0-2 1-1 2-0 3-3"
     entries = dict(line.split("\t") for line in lines(found / "dict/en-en_x.txt"))
     assert set(entries) == set("A a The No cat sat dog ran home".split())  # letters only
     assert len(set(entries.values())) == len(entries)

@@ -115,9 +115,8 @@ def test_missing_data_errors_suggest_a_fix(root, dictionary, error, message):
 def test_counts_entries_from_alignments_without_numbers(root, objective):
     found = drawn(recipe(root, objective=objective))
     assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
-    assert entries(found["en-es"]) == set(
-        zip(EN, ES, strict=True)
-    )  # turned round, as the recipe names languages
+    # turned round, as the recipe names languages
+    assert entries(found["en-es"]) == set(zip(EN, ES, strict=True))
 
 
 def test_counts_corpora_of_one_language_pair_together(root):

@@ -34,10 +34,11 @@ def test_translation_learns_directions_of_its_pairs(settings, expected):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
+        # into the languages that have text of their own
         (
             {},
             "de-en tr-en fr-en en-fr de-fr tr-fr",
-        ),  # into the languages that have text of their own
+        ),
         ({"intermediate_languages": ["de"]}, "de-en de-fr"),
         ({"corpora": ["en-de"], "intermediate_languages": ["en", "de"]}, "de-en en-de"),
         ({"corpora": ["en-de:de"], "intermediate_languages": ["en"]}, "en-de"),

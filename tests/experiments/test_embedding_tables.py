@@ -90,9 +90,8 @@ def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
         for number in vocab.encode(["a cat and dog", "ein hund!"]).ids.flat
     }
     assert met < set(vectors.words) <= set(vocab.tokenizer.get_vocab())
-    assert (
-        vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids
-    )  # it lower-cases by itself
+    # it lower-cases by itself
+    assert vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids
     assert about(data / "run")["parameters"] == vectors.vectors.size
     told = {"evaluate.tasks.word_translation.files": "d.txt", "evaluate.targets": '["de"]'}
     (data / "d.txt").write_text("cat hund\n")

@@ -105,11 +105,12 @@ def test_scores_are_kept_without_their_files(mine, made, tmp_path):
 
 def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_path):
     first = run(target, ["pos", "retrieval"], seeds=2)
+    # a probe has one seed, and a turn a language
     assert made == [
         ("pos", 0),
         ("pos", 1),
         *[("retrieval", 0)] * 3,
-    ]  # a probe has one seed, and a turn a language
+    ]
     assert run(target, ["pos", "retrieval"], seeds=2) == first
     assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
     assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
@@ -288,9 +289,8 @@ def test_scores_all_learned_directions_by_default_and_warns_about_others(caplog,
     recipe = translating(evaluate={"tasks": {"mt": {}, "pos": {}}})
     both = ["en-de", "de-en"]
     assert _task(target_of(recipe), "mt").targets == both
-    assert requested_items(recipe, "mt") == {
-        ("zero-shot", each) for each in both
-    }  # a study looks for the same
+    # a study looks for the same
+    assert requested_items(recipe, "mt") == {("zero-shot", each) for each in both}
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
     trained = translating(
         objectives={"translation": {"directions": "forward"}}, evaluate=evaluated

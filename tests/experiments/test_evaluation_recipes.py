@@ -26,13 +26,14 @@ def test_small_and_public_recipes_use_the_same_files():
 SMALL = read_recipe("evaluation/small")
 ROWS = re.compile(r"\[(\d*):(\d*)\]$")
 LEARNT, SCORED = 24, 12  # rows of a training file, and of any other one
+# take no rows
 WHOLE = {
     "retrieval",
     "embedding_alignment",
     "word_translation",
     "word_similarity",
     "word_alignment",
-}  # take no rows
+}
 
 
 def cut(pattern, rows):

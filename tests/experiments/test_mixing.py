@@ -139,9 +139,8 @@ def test_objectives_read_pairs_or_one_or_both_of_their_sides(root):
 def test_languages_are_sampled_by_temperature_across_pairs_and_evaluated_by_side(root):
     recipe = pairs_only(root, {"mlm": {}}, train={"language_alpha": "0.5", "steps": 4000})
     mixture = build_mixture(Workspace(recipe).open(), TRAITS)
-    assert (
-        len({source.plan.plan.corpus for source in mixture.sources}) == 4
-    )  # each is shuffled by a key of its own
+    # each is shuffled by a key of its own
+    assert len({source.plan.plan.corpus for source in mixture.sources}) == 4
     drawn = np.bincount([draw.source for draw in mixture.draws(0, 4000, (), 1)]) / 4000
     roots = np.sqrt([120, 80, 40])  # en, de, es
     english, german, spanish = roots / roots.sum()

@@ -5,13 +5,14 @@ import pytest
 from interlace.experiments.recipe import RECIPES, max_source_lengths, read_recipe, resolve_task
 
 FOLDERS = ("xlm", "alm", "weam", "align-mlm")
+# those of word vectors: test_embeddings
 PAPERS = [
     name
     for name in RECIPES.names()
     if name.split("/")[0] in FOLDERS
     and not read_recipe(name).embeddings
     and "mt" not in name.partition(":")[0]
-]  # those of word vectors: test_embeddings
+]
 TRANSLATION = [
     name for name in RECIPES.names() if name.startswith(("xlm/unmt:", "xlm/mt-", "alm/mt-"))
 ]

@@ -129,9 +129,8 @@ def test_words_are_found_as_the_text_shows(tmp_path, caplog, lines, changes, nam
         "vocab": {"size": 300},
     }
     built = Workspace(Recipe.read(recipe | changes)).open()
-    assert {corpus.word_tokenizer for corpus in built.train.values()} == {
-        name
-    }  # one for all text
+    # one for all text
+    assert {corpus.word_tokenizer for corpus in built.train.values()} == {name}
     assert int(built.train["xx"].take([0]).words.flat.max()) + 1 == words
     assert f"word_tokenizer: {name}" in caplog.messages
 

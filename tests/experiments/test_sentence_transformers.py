@@ -27,6 +27,5 @@ def test_vectors_are_those_of_encode(kind, layer, tmp_path):
         found, il.encode(tmp_path / "model", LINES, layer=layer), atol=1e-5
     )
     if kind != "mmbert":
-        assert (
-            opened[0].auto_model.config.num_hidden_layers == layer
-        )  # no layer above is computed
+        # no layer above is computed
+        assert opened[0].auto_model.config.num_hidden_layers == layer

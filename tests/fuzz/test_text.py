@@ -16,6 +16,7 @@ from interlace.text.normalization import Normalization
 from little_translators import little_vocab
 
 PIECES = [
+    # marks
     *(
         "e\u0301",
         "\u0301" * 40,
@@ -29,10 +30,11 @@ PIECES = [
         "ǆ",
         "\u0130\u0307",
         "Ω",
-    ),  # marks
+    ),
     *("\u202eabc\u202c", "\u2066א1\u2069", "عربي", "\u200f", "\u061c"),  # bidirectional
     *("\u200b", "\u200d", "\ufeff", "\u2060", "\u00ad", "\u180e", "\ufe0f"),  # invisible
     *("👩‍👩‍👧‍👦", "👍🏽", "🇩🇪🇫", "1️⃣", "🏴\U000e0067\U000e007f"),  # emoji
+    # unassigned and private
     *(
         "\u0378",
         "\ufdd0",
@@ -40,7 +42,7 @@ PIECES = [
         "\U0010ffff",
         "\ue000",
         "\U000e0fff",
-    ),  # unassigned and private
+    ),
     *("\x01", "\x7f", "\x85", "\u2028", "\r", "\t", "\u3000", "\u00a0", "a cat"),
     *("the", "中文", "ガス", "<s>", "{0}", "<b>&"),
 ]
@@ -100,9 +102,8 @@ def test_commands_survive_all_characters(tmp_path, lines):
     assert len(list(read_lines(f"{out}.links"))) == len(lines) + 2
     plain, permuted = (list(read_lines(path)) for path in (pair[0], f"{out}.derived/a.en"))
     for before, after in zip(plain, permuted, strict=True):
-        assert sorted("".join(after.split())) == sorted(
-            "".join(before.split())
-        )  # blanks between words are not kept
+        # blanks between words are not kept
+        assert sorted("".join(after.split())) == sorted("".join(before.split()))
 
 
 @pytest.mark.parametrize("piece", ["ab cd ", "x", "e\u0301", "\u200b", "👩‍👩‍👧‍👦", "中"])

@@ -19,9 +19,8 @@ def tiny(family, **more):
         "max_length": 48,
         "local_attention": 8,
     }
-    return Shape(
-        **{**settings, "init_std": 0.3, **more}
-    )  # wide weights, so that differences show
+    # wide weights, so that differences show
+    return Shape(**{**settings, "init_std": 0.3, **more})
 
 
 def pair(family, vocab, seed=3, **more):

@@ -160,16 +160,18 @@ def cut(line, most):
         ("One two. Three four.", 12, ["One two.", "Three four."]),
         ("One two, three four.", 12, ["One two,", "three four."]),
         ("One two three four", 12, ["One two three", "four"]),
+        # no sentence ends inside a number
         (
             "One 2.5 three four",
             10,
             ["One 2.5", "three four"],
-        ),  # no sentence ends inside a number
+        ),
+        # a mark that comes too early is none
         (
             "One. two, three four",
             15,
             ["One. two,", "three four"],
-        ),  # a mark that comes too early is none
+        ),
         ("Sie sagt: „Nein.“ Er geht.", 16, ["Sie sagt: „Nein.“", "Er geht."]),
         ("今天很冷。我们回家吧。", 6, ["今天很冷。", "我们回家吧。"]),
         ("今天很冷,我们回家吧", 6, ["今天很冷,我", "们回家吧"]),

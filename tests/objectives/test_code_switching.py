@@ -92,9 +92,8 @@ def test_translations_of_a_phrase_table():
     text, phrases = (numbered([6, 6], "a"), numbered([6, 6], "b")), Ragged.of([[], []], width=4)
     candidates = SwitchCandidates.of(text, phrases, known=(known, none))
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
-    assert exchanged(switched, 0) == [
-        ((1, 2), (5, 0, 1))
-    ]  # lines 0 to 3 are those of the pairs
+    # lines 0 to 3 are those of the pairs
+    assert exchanged(switched, 0) == [((1, 2), (5, 0, 1))]
     assert exchanged(switched, 1) == [((0, 1), (4, 0, 2))]
     assert drawn(candidates, major_source=1, **MIXED).replaced_words.sum() == 0
 

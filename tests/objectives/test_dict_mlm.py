@@ -43,11 +43,12 @@ def labels(*lines, **settings):
     ("settings", "read", "predicted"),
     [
         ({"mode": "label"}, "<s> <mask> <mask> <mask> </s>", "the alt der"),
+        # words without a translation stay visible
         (
             {"mode": "input"},
             "<s> the alt der </s>",
             "the old der",
-        ),  # words without a translation stay visible
+        ),
         ({"mode": "input", "probability": 0}, "<s> <mask> <mask> <mask> </s>", "the old der"),
     ],
 )
@@ -77,10 +78,11 @@ def test_shown_translations_have_their_language_id_and_need_one():
         ["<s> der alt Arzt </s>", "<s> liest </s>"],
         ["<s> der alt Doktor </s>", "<s> liest </s>"],
     )
+    # both dictionaries have `liest`
     assert batch.inputs["langs"].tolist() == [
         [5, 7, 6, 6, 5],
         [5, 6, 5, 5, 5],
-    ]  # both dictionaries have `liest`
+    ]
     known = Traits("xlm", 64, {"en": 5}, "langs")
     with pytest.raises(SettingsError, match="no language embedding for 'de'"):
         batch_of("the old", mode="input", traits=known)

@@ -48,9 +48,8 @@ def test_backward_direction_and_both_equally_often():
         "<2en> the doctor",
     ]
     assert batch.languages == {"de": 10, "en": 8}
-    assert list(batch.languages) == list(
-        made(FORWARD).languages
-    )  # processes sum them by position
+    # processes sum them by position
+    assert list(batch.languages) == list(made(FORWARD).languages)
     ways = [made(Translation(), key=key).languages["de"] for key in range(200)]
     assert ways.count(8) / 200 == pytest.approx(0.5, abs=0.1)
 

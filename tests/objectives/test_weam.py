@@ -156,9 +156,8 @@ def test_batch_without_aligned_predictions_has_gradients(backbone, literal):
     heads = weam.modules(backbone)
     terms = weam.loss(backbone, heads, batch.to(CPU))
     sum(term.weight * term.total for term in terms.values()).backward()
-    assert all(
-        torch.isfinite(parameter.grad).all() for parameter in heads.parameters()
-    )  # none is unused
+    # none is unused
+    assert all(torch.isfinite(parameter.grad).all() for parameter in heads.parameters())
 
 
 def test_segment_ids_and_links_that_are_missing(backbone):

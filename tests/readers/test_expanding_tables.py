@@ -31,9 +31,8 @@ def test_long_values_of_parquet_are_decoded_a_few_at_a_time(tmp_path):
     del table
     before = pa.total_allocated_bytes()
     next(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))
-    assert (
-        pa.total_allocated_bytes() - before < 300_000_000
-    )  # 1,600 MB if all are decoded together
+    # 1,600 MB if all are decoded together
+    assert pa.total_allocated_bytes() - before < 300_000_000
 
 
 def test_a_column_that_expands_beyond_all_expectation_is_an_error(tmp_path, monkeypatch):

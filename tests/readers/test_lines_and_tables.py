@@ -77,10 +77,11 @@ TABLE = [
 
 def test_tsv_columns_by_language_name_and_number(read):
     (pairs,) = read("tsv", {"table.tsv": TABLE}, ["sw", "en"])
+    # quotes are literal, a cell may be empty
     assert sides(pairs) == [
         ("", 'say "yes"'),
         ("hapana", "no"),
-    ]  # quotes are literal, a cell may be empty
+    ]
     (text,) = read("tsv", {"table.tsv": TABLE}, ["xx"], columns=("de",), label="class")
     assert (text.language, text.lines, text.labels) == (
         "xx",

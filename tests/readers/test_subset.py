@@ -34,9 +34,8 @@ def test_shares_are_nested_and_near_their_size(files):
         kept = rows_of(RowSubset(share=share), files[:1])
         assert before <= set(kept)
         before, sizes = set(kept), [*sizes, len(kept)]
-    assert sizes == pytest.approx(
-        [500, 1000, 3000, 10_000], abs=150
-    )  # 3 standard deviations of 10,000 draws
+    # 3 standard deviations of 10,000 draws
+    assert sizes == pytest.approx([500, 1000, 3000, 10_000], abs=150)
     other = rows_of(RowSubset(share=0.1, seed=1), files[:1])
     assert other != rows_of(RowSubset(share=0.1), files[:1])
 

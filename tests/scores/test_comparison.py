@@ -47,9 +47,8 @@ def over_examples(rows, folder, outcomes=None, **more):
 def test_comparison_over_seeds(results):
     found = by_language(compare(results, "a"))
     german = found["de"]
-    assert german.difference.value == pytest.approx(
-        10 - 2 * 0.05
-    )  # the wiggles' mean is 0.05, with opposite signs
+    # the wiggles' mean is 0.05, with opposite signs
+    assert german.difference.value == pytest.approx(10 - 2 * 0.05)
     assert (german.unit, german.n, german.p) == ("seeds", 4, 2 / 70)
     assert german.difference.low < 9.9 < german.difference.high
     assert german.significant

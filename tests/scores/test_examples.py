@@ -76,9 +76,8 @@ def test_examples_without_weight_do_not_count(rng):
     assert padded_interval.n == plain.n == 100
     assert padded_interval.half_width == pytest.approx(plain.half_width, rel=0.15)
     longer = replace(padded, weight=np.repeat([1.0, 0.0], [150, 850]))
-    assert (
-        paired_bootstrap(padded, longer, rng, draws=99).n == 150
-    )  # those that count for either
+    # those that count for either
+    assert paired_bootstrap(padded, longer, rng, draws=99).n == 150
     lone_group = Examples(np.array([1.0, 0.0]), np.ones(2), groups=np.zeros(2, np.int64))
     for single in (right([1]), lone_group):
         assert math.isnan(bootstrap(single, rng).low)

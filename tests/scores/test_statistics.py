@@ -146,22 +146,23 @@ def test_spearman_matches_scipy(pairs):
 def test_spearman_within_conditions_by_hand(rng):
     """Differences between conditions do not count, and columns of ranks (-1, 0), (0, -1), (1, 1) stay together."""
     found = spearman([[1, 2, 3], [101, 102, 103]], [[1, 2, 3], [-98, -99, -97]], rng)
-    assert found.rho == pytest.approx(
-        (2 + 1) / 4
-    )  # sums of products of centered ranks, over 2 + 2
+    # sums of products of centered ranks, over 2 + 2
+    assert found.rho == pytest.approx((2 + 1) / 4)
+    # as far from 0 wherever the last column is at an end
     assert (found.p, found.n) == (
         4 / 6,
         3,
-    )  # as far from 0 wherever the last column is at an end
+    )
     points = {
         "x": {"a": (1, 1), "b": (2, 2), "c": (3, 3), "d": (9, 0)},
         "y": {"a": (1, 1), "b": (2, 2), "c": (3, 3)},
         "alone": {"a": (0, 0)},
     }
+    # d has no y
     assert rank_correlation(points, rng) == (
         spearman([[1, 2, 3]] * 2, [[1, 2, 3]] * 2, rng),
         2,
-    )  # d has no y
+    )
 
 
 @pytest.mark.parametrize("values", [[], [1.0, math.nan], [[1.0]]])

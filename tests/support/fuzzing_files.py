@@ -161,10 +161,11 @@ def draw_file(rng: random.Random, material: Path, folder: Path) -> Case:
     case = Case(arguments, kind, invoke(arguments, SECONDS))
     if changing is not None:
         changing.join()
+    # a link that an option names is followed
     may_change = kind in {
         "changing",
         "special output",
-    }  # a link that an option names is followed
+    }
     case.faults = faults_of(
         case, folder, {} if may_change else before, ("in", "out", "outside")
     )

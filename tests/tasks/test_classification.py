@@ -106,10 +106,11 @@ def test_outcomes_of_entities_and_pairs_by_hand():
     outcomes = (
         TASKS.build({"name": "ner", "types": ["PER"]}).score(tagged(gold), found).outcomes
     )
+    # 2 TP, and 2 TP + FP + FN
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == (
         [2, 0, 2],
         [3, 1, 2],
-    )  # 2 TP, and 2 TP + FP + FN
+    )
     scores = TASKS.build("xnli").score(
         shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0])
     )

@@ -124,9 +124,8 @@ def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, s
     scores = task(round_trip=True).measure(model, vocab, back)
     assert scores["bleu"] < 10
     assert scores["copied lines"] == scores["copied words"] == 100
-    assert scores["round-trip bleu"] == pytest.approx(
-        100
-    )  # which is why a round trip alone says little
+    # which is why a round trip alone says little
+    assert scores["round-trip bleu"] == pytest.approx(100)
 
 
 def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):

@@ -31,10 +31,11 @@ def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
 
     side = encoded(vocab, "the doctor", "letters")
     found = both_ways(queries, candidates, Pairs(side, side))
+    # one finds the other into German, one back
     assert found.outcomes.score.tolist() == [
         0.5,
         0.5,
-    ]  # one finds the other into German, one back
+    ]
     assert 100 * found.outcomes.total == found["p@1"]
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
     same = find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]))
@@ -49,6 +50,5 @@ def test_centering_removes_the_vector_of_a_language(vocab, model):
     lines = ["the doctor reads", "letters", "the letters", "doctor", "der arzt", "briefe"]
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
     scores = Retrieval(layer=0).measure(backbone, vocab, pairs)
-    assert (
-        scores["p@1, centered"] > scores["p@1"]
-    )  # which of two models is better may depend on it
+    # which of two models is better may depend on it
+    assert scores["p@1, centered"] > scores["p@1"]

@@ -82,13 +82,14 @@ def test_rejects_bad_input(root, vocab, model):
 
 SETS = {
     ("en", "fr"): ("enfr.src-tgt", "enfr.gold", 447, 4038, 17438),
+    # one beyond the end
     ("de", "en"): (
         "bicici-de-en/test.{language}",
         "bicici-de-en/de-en.wa",
         100,
         1232,
         1232,
-    ),  # one beyond the end
+    ),
     ("en", "es"): (
         "multi-jsonl/en-es/es_golden.train.jsonl",
         "multi-jsonl/en-es/es_golden.train.jsonl",

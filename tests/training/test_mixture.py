@@ -65,9 +65,8 @@ def test_objectives_whose_loss_has_no_weight_are_not_drawn(alternate):
     mixture = Mixture([faded, source("back_translation")], seed=0, alternate=alternate)
     drawn = [draw.step for draw in mixture.draws(0, 1000, (), 1) if draw.source == 0]
     assert max(drawn) in range(280, 300)
-    assert len(drawn) == pytest.approx(
-        150, abs=25
-    )  # as often as the other: only the loss fades
+    # as often as the other: only the loss fades
+    assert len(drawn) == pytest.approx(150, abs=25)
 
 
 def test_temperature_follows_its_schedule():

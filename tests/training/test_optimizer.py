@@ -12,11 +12,12 @@ from interlace.training.optimizer import OptimizerSettings
         ({"warmup": 0}, 10, {1: 1}),
         ({"warmup": 100, "schedule": "inverse_sqrt"}, 10_000, {100: 1, 400: 0.5}),
         ({"warmup": 0, "schedule": "constant"}, 5, {1: 1}),
+        # at most a tenth of the steps
         (
             {"warmup": 4000},
             100,
             {5: 0.5, 10: 1, 11: 1, 56: 0.5},
-        ),  # at most a tenth of the steps
+        ),
         ({"warmup": 4000, "schedule": "inverse_sqrt"}, 100, {10: 1, 40: 0.5}),
         ({"warmup": 4000, "max_warmup_share": 0.5}, 100, {25: 0.5, 50: 1}),
     ],

@@ -56,9 +56,8 @@ def test_every_masked_subword_shows_the_mask(vocab, backbone):
     made = hold_out("en", rows(vocab, 20), mlm, mlm.prepare(Resources(vocab, backbone.traits)))
     for batch in made.batches:
         assert set(batch.inputs["input_ids"][batch.at]) == {vocab.mask}
-        assert set(batch.at[0]) == set(
-            range(len(batch.inputs["input_ids"]))
-        )  # at least one a row
+        # at least one a row
+        assert set(batch.at[0]) == set(range(len(batch.inputs["input_ids"])))
     share = sum(len(batch.labels) for batch in made.batches) / (20 * 62)
     assert share == pytest.approx(0.15, abs=0.04)
     mlm = Mlm()

@@ -80,9 +80,8 @@ def test_answers_are_judged_by_the_loss_and_only_labels_can_collapse():
     assert least == pytest.approx((np.log(4) + np.log(2)) / 2)
     assert collapsed(spans, 1.03, least)
     assert not collapsed(spans, 1.0, least)
-    assert not collapsed(
-        spans, 1.0, baseline_loss([np.array([1, 1])])
-    )  # all answers stand at one place
+    # all answers stand at one place
+    assert not collapsed(spans, 1.0, baseline_loss([np.array([1, 1])]))
     assert entropy(np.array([0, 1, 2, -1])) == pytest.approx(np.log(3))
     assert entropy(np.array([4, 4])) == 0
     assert not collapsed(np.array([1.0, 1.0]), 9.0, 1.0)

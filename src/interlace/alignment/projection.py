@@ -52,7 +52,7 @@ def project(
         pair_links = links[number]
         pair_confidence = confidence[link_starts[number] : link_starts[number + 1]]
         if are_names:
-            row_labels = _names(row, pair_links, pair_confidence, target_words)
+            row_labels = _projected_names(row, pair_links, pair_confidence, target_words)
         else:
             row_labels = _tags(row, pair_links, pair_confidence, target_words, missing)
         projected.append(row_labels)
@@ -73,9 +73,10 @@ def _tags(
     return tags
 
 
-def _names(
-    row: Sequence[str], links: IntegerArray, confidence: NDArray[np.floating], length: int
+def _projected_names(
+    row: Sequence[str], links: IntegerArray, confidence: NDArray[np.floating], target_words: int
 ) -> list[str]:
+    """Return the IOB2 tags of the target words; of names that overlap, the one of higher confidence keeps the words."""
     spans = []  # confidence, minus the first target word, the end, and the kind; the largest first
     for start, end, kind in name_spans(row):
         is_inside = (links[:, 0] >= start) & (links[:, 0] < end)
@@ -83,7 +84,7 @@ def _names(
             words = links[is_inside, 1].tolist()
             total = float(confidence[is_inside].sum())
             spans.append((total, -min(words), max(words) + 1, kind))
-    tags = ["O"] * length
+    tags = ["O"] * target_words
     for _, minus_first, end, kind in sorted(spans, reverse=True):
         word = -minus_first
         while word < end and tags[word] != "O":

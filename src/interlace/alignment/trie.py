@@ -46,9 +46,8 @@ class Trie:
 
     def spell(self, nodes: IntegerArray) -> Ragged:
         """Return the word types of each node."""
-        columns = [
-            np.zeros((len(nodes), 0), np.int32)
-        ]  # from the last word; -1 before the first
+        # from the last word; -1 before the first
+        columns = [np.zeros((len(nodes), 0), np.int32)]
         while nodes.any():
             exists = nodes > 0
             pairs = self._table.keys[nodes]

@@ -227,7 +227,7 @@ def _root(
     pass
 
 
-def note_to_stderr() -> None:
+def log_to_stderr() -> None:
     """Log to standard error, with what Python warns of; only warnings of other libraries."""
     logging.setLogRecordFactory(VisibleRecord)
     logging.captureWarnings(True)

@@ -204,9 +204,8 @@ def _write(
     scoring: _Scoring | None,
 ) -> None:
     """Align the pairs in chunks, and write links (without a path to standard output) and confidences."""
-    shows_bar = (
-        into is not None or not sys.stdout.isatty()
-    )  # a terminal shows alignments or a bar
+    # a terminal shows alignments or a bar
+    shows_bar = into is not None or not sys.stdout.isatty()
     bar = watching() if shows_bar else nullcontext(no_progress)
     confidence_lines_to = (
         nullcontext() if confidence_into is None else lines_to(confidence_into)

@@ -109,9 +109,8 @@ def translate(
     counts = Counter[str]()
     is_typed = input_ is None and sys.stdin.isatty()
     size = window or (1 if is_typed else LINES)
-    shows_bar = (
-        into is not None or not sys.stdout.isatty()
-    )  # else it would be between the lines
+    # else it would be between the lines
+    shows_bar = into is not None or not sys.stdout.isatty()
     bar = watching() if shows_bar else nullcontext(no_progress)
     with stored_windows(into) as stored, lines_to(into) as write, bar as progress:
         for translated in translator.windows(lines, size, stored):

@@ -156,7 +156,7 @@ def _explain_key(key: tuple[int | str, ...], items: list[Any], model: type[BaseM
     if item["type"] == "missing":
         return f"key {path!r} is required"
     if item["type"] == "extra_forbidden":
-        return f"unknown key {path!r}{_nearest_key(key, model)}"
+        return f"unknown key {path!r}{_key_suggestion(key, model)}"
     messages = [item["msg"].removeprefix("Value error, ") for item in items]
     message = ", or ".join(dict.fromkeys(messages))
     message = message.replace(", or Input should be ", ", or ")
@@ -171,7 +171,7 @@ def _explain_key(key: tuple[int | str, ...], items: list[Any], model: type[BaseM
     return f"{path}: {message[:1].lower()}{message[1:]}"
 
 
-def _nearest_key(key: tuple[int | str, ...], model: type[BaseModel]) -> str:
+def _key_suggestion(key: tuple[int | str, ...], model: type[BaseModel]) -> str:
     """Return a suggestion in place of an unknown key: one of its section, or else of any."""
     *section, name = key
     section_keys = _keys_at(model, section)

@@ -413,9 +413,8 @@ def _sentences(text: Text, ids: Ragged, starts: IntArray) -> Sentences:
     word_ends = line_starts_of_words + text.words.flat[:, 1]
     words_ended = np.zeros(first_characters[-1] + 1, np.int32)
     words_ended[word_ends] = 1
-    np.cumsum(
-        words_ended, out=words_ended
-    )  # (C + 1,) words that end at or before each character
+    # (C + 1,) words that end at or before each character
+    np.cumsum(words_ended, out=words_ended)
     word_counts = text.words.lengths
     stops = np.cumsum(word_counts)
     first_words = np.repeat(stops - word_counts, ids.lengths)  # (T,) of the line

@@ -63,9 +63,8 @@ def hash_lines(lines: Sequence[str]) -> HashedLines:
     points = points_of(normalized.casefold())  # (N,)
     kinds = _CLASSES.of(points)  # (N,)
     is_letter = kinds == _LETTER
-    continues = np.zeros(
-        len(points) + 1, np.bool_
-    )  # whether a character is of the word before it
+    # whether a character is of the word before it
+    continues = np.zeros(len(points) + 1, np.bool_)
     continues[1:-1] = is_letter[1:] & is_letter[:-1]
     is_word = kinds != _BETWEEN
     begins = is_word & ~continues[:-1]

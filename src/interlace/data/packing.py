@@ -168,9 +168,8 @@ def _bounds(sides: Sequence[IntArray], max_length: int) -> IntArray:
             limit = start + max_length + 1  # the last sentence of a row has no separator
             side_end = np.searchsorted(side_ends, limit, side="right")
             row_end = min(row_end, int(side_end))
-        bounds.append(
-            max(row_end, first + 1)
-        )  # a sentence that does not fit is a row of its own
+        # a sentence that does not fit is a row of its own
+        bounds.append(max(row_end, first + 1))
     return np.asarray(bounds, np.int64)
 
 

@@ -123,9 +123,8 @@ def sample_lines(
         pools[language] = pool
         counts.append(count)
     drawn = min(sum(counts), max_lines)
-    line_counts = np.ceil(temperature(np.array(counts), alpha) * drawn).astype(
-        int
-    )  # (languages,)
+    # of shape (languages,)
+    line_counts = np.ceil(temperature(np.array(counts), alpha) * drawn).astype(int)
     sampled: list[SampledLines] = []
     for number, (language, pool) in enumerate(pools.items()):
         copies, remainder = divmod(int(line_counts[number]), len(pool))

@@ -72,9 +72,8 @@ class SentenceTree(NamedTuple):
         """Return the tree of a line of a text that has trees."""
         forms = text.tokens(row)
         relations = text.tags["deprel"][row]
-        dependents: list[list[int]] = [
-            [] for _ in range(len(forms) + 1)
-        ]  # the last are the roots
+        # the last are the roots
+        dependents: list[list[int]] = [[] for _ in range(len(forms) + 1)]
         for word, head in enumerate(heads_of(text, row)):
             dependents[head].append(word)
         roots = dependents[-1]

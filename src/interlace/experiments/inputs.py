@@ -103,9 +103,8 @@ def _check_starts(model: ModelSettings, messages: list[str]) -> None:
 
 def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
     """Note the missing files of corpora, word alignment, and dictionaries and vectors to learn from."""
-    splits = (
-        ["train"] if recipe.embeddings else ["train", "dev"]
-    )  # vectors read no held-out text
+    # vectors read no held-out text
+    splits = ["train"] if recipe.embeddings else ["train", "dev"]
     for split in splits:
         for label, corpus in recipe.corpora_in(split).values():
             with _noting(messages, f"corpora.{label}.{split}"):

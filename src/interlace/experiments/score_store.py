@@ -213,9 +213,8 @@ class ScoreStore:
         """Store rows in place of those at these places."""
         others = [row for row in self._rows if place_of(row) not in places]
         stored = others + [{**row, **self._model, **identity.columns} for row in rows]
-        self._rows = sorted(
-            stored, key=lambda row: place_of(row)[:2]
-        )  # whatever was scored first
+        # whatever was scored first
+        self._rows = sorted(stored, key=lambda row: place_of(row)[:2])
         self._write()
 
     def add(self, facts: Mapping[tuple[str, str], JsonMapping]) -> None:

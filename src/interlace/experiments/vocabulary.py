@@ -85,9 +85,8 @@ def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
     base = None
     if start is not None:
         if start == recipe.model.vectors:
-            check_vectors(
-                recipe.model
-            )  # its errors are clearer than that of a missing tokenizer
+            # its errors are clearer than that of a missing tokenizer
+            check_vectors(recipe.model)
         base = Vocab.load(start)
         if not recipe.vocab.extend:
             return base

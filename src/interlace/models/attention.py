@@ -146,9 +146,8 @@ def packed_attention(
     flat = real.flatten()  # (B * L,)
     real_before = flat.cumsum(0)
     padding_before = (~flat).cumsum(0)
-    packed_index = torch.where(
-        flat, real_before - 1, real_before[-1] + padding_before - 1
-    )  # (B * L,)
+    # of shape (B * L,)
+    packed_index = torch.where(flat, real_before - 1, real_before[-1] + padding_before - 1)
     ends = functional.pad(real.sum(1).cumsum(0), (1, 0)).to(torch.int32)  # (B + 1,)
     is_real = flat[:, None, None]
 

@@ -370,7 +370,7 @@ def _load_encoder(
     # the model is opened as a masked one
     stored_causal = config.pop(family.causal_key, None) is True
     files = weight_files(folder)
-    model, info = _open(folder, config, adaptation.seed)
+    model, info = _open_masked(folder, config, adaptation.seed)
     random = sorted(info["missing_keys"])
     of_encoder = [name for name in random if not family.is_head(name)]
     if of_encoder:
@@ -396,7 +396,7 @@ def _load_encoder(
     )
 
 
-def _open(folder: Path, config: JsonObject, seed: int) -> tuple[Any, JsonObject]:
+def _open_masked(folder: Path, config: JsonObject, seed: int) -> tuple[Any, JsonObject]:
     """Return a checkpoint as a masked language model, and transformers' report on its weights.
 
     Raise a CheckpointError if weights have other shapes than the configuration says.

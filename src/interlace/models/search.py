@@ -281,9 +281,8 @@ class _LiveBeams(NamedTuple):
         There are always K of 2K: each of at most K beams ends in one way only.
         """
         width = max(1, candidates.ends.shape[1] // 2)
-        continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[
-            :, :width
-        ]  # (B, K)
+        # of shape (B, K)
+        continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
         parents = candidates.parents.gather(1, continuing)
         tokens = candidates.tokens.gather(1, continuing)
         ids = torch.cat([_chosen(self.ids, parents), tokens[:, :, None]], dim=2)

@@ -77,9 +77,8 @@ class Clm(Objective):
         """Predict every predictable token, from the state of its left neighbor; nothing is drawn."""
         layout = sentence_layout(examples, prepared.vocab, self.max_length)
         columns = np.arange(1, layout.ids.shape[1])
-        inside = (columns < layout.lengths[:, None] - 1) & (
-            columns > self.context_size
-        )  # (B, L - 1)
+        # of shape (B, L - 1)
+        inside = (columns < layout.lengths[:, None] - 1) & (columns > self.context_size)
         rows, before = np.nonzero(inside & prepared.predictable[layout.ids[:, 1:]])
         labels = layout.ids[rows, before + 1]
         counts = {self.term: len(labels)}

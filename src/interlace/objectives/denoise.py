@@ -69,9 +69,8 @@ class Noise(Settings):
         is_masked = rng.random(len(rows)) < rate
 
         order = order[is_kept[order]]
-        moved = Ragged.from_lengths(sentences.ids.flat, units.flat).take(
-            order
-        )  # a row per unit
+        # a row per unit
+        moved = Ragged.from_lengths(sentences.ids.flat, units.flat).take(order)
         unit_of_token = moved.rows()
         ids = moved.flat
         if rate:

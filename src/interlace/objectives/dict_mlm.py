@@ -105,9 +105,8 @@ class DictMlm(Mlm):
         words = chosen
         if self.whole_words:
             row_starts = examples.words.offsets[:-1] - examples.words.offsets[0]
-            places = (
-                row_starts[rows[chosen]] + columns[chosen] - 1
-            )  # without the first special token
+            # without the first special token
+            places = row_starts[rows[chosen]] + columns[chosen] - 1
             words = chosen[_is_whole_word(examples)[places]]
         tokens = batch.labels[words]
         starts = table.offsets[tokens]

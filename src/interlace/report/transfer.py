@@ -225,8 +225,12 @@ def _correlation_lines(
 def _correlation(
     means: Mapping[tuple[str, System], float], gaps: Sequence[TransferGap]
 ) -> Entry | None:
-    """Return the rank correlation of a probe, by language and system, with the gaps of a task."""
-    is_lone = len({gap.system.name for gap in gaps}) == 1  # its variants are compared
+    """Return the rank correlation of a probe with the gaps of a task, or None if it is undefined.
+
+    Ranks are taken within conditions. A condition is a language, whose variants of one system are compared; or, of
+    several systems, a language and the axes of a variant. means: of the probe, by language and system.
+    """
+    is_lone = len({gap.system.name for gap in gaps}) == 1
     points: dict[Hashable, dict[Hashable, tuple[float, float]]] = {}  # by condition and system
     for gap in gaps:
         language = gap.measure.language
@@ -239,8 +243,8 @@ def _correlation(
     correlation, conditions = rank_correlation(points, generator(Purpose.STATISTICS, 0, 4))
     if math.isnan(correlation.rho):
         return None
-    small = f"{p_value(correlation.p)}, n = {correlation.n} x {conditions}"
-    return Entry(f"{correlation.rho:.2f}", small)
+    p_and_n = f"{p_value(correlation.p)}, n = {correlation.n} x {conditions}"
+    return Entry(f"{correlation.rho:.2f}", p_and_n)
 
 
 def _published_lines(cited: Sequence[CitedRow], tasks: Sequence[tuple[str, str]]) -> list[Line]:

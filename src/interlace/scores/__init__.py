@@ -21,10 +21,11 @@ from interlace.core.json_files import JsonMapping, JsonObject, checked, json_rec
 
 ZERO_SHOT = "zero-shot"
 SUPERVISED = "supervised"
+# settings with one fine-tuning a language
 PER_LANGUAGE: tuple[Literal["supervised", "translate-train"], ...] = (
     "supervised",
     "translate-train",
-)  # settings with one fine-tuning a language
+)
 ORACLE = ", oracle"  # behind translate-test on human translations
 MAJORITY = "majority class"  # metric: percent of the examples in the most frequent class
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning

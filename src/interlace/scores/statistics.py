@@ -170,9 +170,8 @@ def _welch_t(
     y_mean, y_error = _mean_and_squared_error(
         joined.sum() - split_sums, squares.sum() - split_squares, len(y)
     )
-    noise = (
-        _TOLERANCE * np.abs(joined).max()
-    )  # of differences and errors that are 0 up to rounding
+    # of differences and errors that are 0 up to rounding
+    noise = _TOLERANCE * np.abs(joined).max()
     difference = x_mean - y_mean
     difference[np.abs(difference) <= noise] = 0.0
     error = np.sqrt(x_error + y_error)
@@ -208,9 +207,8 @@ def extreme_share(
 ) -> float:
     """Return the p-value: the share of arrangements at least as far from 0 as the observed statistic."""
     slack = _TOLERANCE * max(1.0, abs(observed)) if math.isfinite(observed) else 0.0
-    is_less_extreme = (
-        np.abs(statistics) < abs(observed) - slack
-    )  # never of an undefined statistic
+    # never of an undefined statistic
+    is_less_extreme = np.abs(statistics) < abs(observed) - slack
     extreme = int((~is_less_extreme).sum())
     if exact:
         return extreme / len(statistics)

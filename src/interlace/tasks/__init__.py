@@ -425,7 +425,7 @@ class FineTuneTask(HeadSettings, Task):
         """Return `read_chunks`, decontaminated if that is set; raise a DataError if no row is left."""
         chunks = self.read_chunks(query)
         held_out: list[Text | TextPairs] = []
-        for split in self.held_out_splits(query.split):
+        for split in self.held_out_splits(query.split):  # none unless `decontaminate`
             try:
                 held_out += self.texts(split, query.language, query.root)
             except MissingDataError as error:

@@ -150,22 +150,22 @@ class EmbeddingAlignment(DictionaryTask):
         target_ids = targets.take(np.flatnonzero(target_fits)).flat
         text_ids = np.intersect1d(examples.text_ids, vocab.regular_ids)
         candidates = np.union1d(target_ids, text_ids)  # (k,) sorted
-        hits = self._hits(backbone, examples, candidates, kept)
+        hits = self._hits(backbone, examples, candidates, kept)  # (n,) of distinct source words
 
-        def metrics_of(words: BoolArray) -> dict[str, float]:
-            return {"p@1": 100 * float(hits[words].mean())}
+        def metrics_of(chosen: BoolArray) -> dict[str, float]:
+            return {"p@1": 100 * float(hits[chosen].mean())}
 
-        kept_words, first_entries = distinct_rows(sources.take(kept))
+        kept_numbers, first_entries = distinct_rows(sources.take(kept))
         groups = examples.trained.groups(
             examples.words.take(kept),
-            kept_words,
+            kept_numbers,
             examples.shared[kept],
         )
         metrics = groups.metrics(f"{self.name}, {examples.name}", metrics_of)
-        words, _ = distinct_rows(sources)  # (m,) the source word of each entry
-        metrics["coverage"] = 100 * len(hits) / len(np.unique(words))
+        source_numbers, _ = distinct_rows(sources)  # (m,) the source word of each entry
+        metrics["coverage"] = 100 * len(hits) / len(np.unique(source_numbers))
         identity = examples.trained.identity(examples.words, examples.shared)
-        outcomes = groups.outcomes(words, kept[first_entries], hits, identity)
+        outcomes = groups.outcomes(source_numbers, kept[first_entries], hits, identity)
         return Scores(
             metrics, outcomes, details={"candidates": {self.candidates: len(candidates)}}
         )

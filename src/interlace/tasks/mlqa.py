@@ -340,9 +340,8 @@ class SpanExtractor(SpanSettings, TaskHead):
         subwords += sequences.firsts[window][:, None]
         characters = _characters(examples, examples.owners[questions], subwords)
         start, end = characters.T
-        order = np.lexsort(
-            (end, start, -spans["score"], questions)
-        )  # by question, the best first
+        # by question, the best first
+        order = np.lexsort((end, start, -spans["score"], questions))
         order = order[start[order] < end[order]]
         answered, first = np.unique(questions[order], return_index=True)
         best = order[first]

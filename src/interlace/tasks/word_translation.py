@@ -201,9 +201,8 @@ class WordTranslation(DictionaryTask):
                 "subwords"
             )
         pairs_of_rows = np.stack([source_rows[numbers], target_rows[numbers]], axis=1)  # (e, 2)
-        rows, row_of_entry = np.unique(
-            pairs_of_rows, axis=0, return_inverse=True
-        )  # (m, 2), (e,)
+        # of shapes (m, 2) and (e,)
+        rows, row_of_entry = np.unique(pairs_of_rows, axis=0, return_inverse=True)
         shared_entries = np.bincount(row_of_entry.ravel(), examples.shared[numbers])  # (m,)
         _, first_entries = np.unique(pairs_of_rows[:, 0], return_index=True)  # (n,)
         return _EntriesWithVectors(

@@ -127,6 +127,7 @@ class CorpusWriter:
         from interlace.toy.inference import inferences
 
         pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
+        # as XNLI
         header = (
             "language",
             "gold_label",
@@ -134,7 +135,7 @@ class CorpusWriter:
             "sentence2",
             "pairID",
             "genre",
-        )  # as XNLI
+        )
         for code in self.toy.languages:
             rows = []
             sentences: list[ToySentence] = []

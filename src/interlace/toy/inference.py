@@ -26,13 +26,15 @@ _DISJOINT = frozenset(
 )
 # may be another noun's too
 _UNSPECIFIC = frozenset("man woman boy girl person animal tool vehicle instrument".split())
+# to the kind
 _RELATIVE = frozenset(
     "old young new big small long short heavy expensive cheap strong weak".split()
-)  # to the kind
+)
+# at least "some", which is more than two
 _SEVERAL = frozenset(NUMERALS[1:]) | {
     "these",
     "many",
-}  # at least "some", which is more than two
+}
 
 
 # The relation of the first of two expressions to the second, in an affirmative clause (MacCartney 2009). FORWARD and

@@ -36,11 +36,12 @@ PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")
 ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")
 _SINGULAR = ("the", "a", "this", "every", "no")
 _PERSON = frozenset({"person"})
+# percent of all scenes
 SPLITS = {
     "test": range(5),
     "dev": range(5, 10),
     "train": range(10, 100),
-}  # percent of all scenes
+}
 _PARTS = [split for split, parts in SPLITS.items() for _ in parts]
 
 

@@ -66,9 +66,8 @@ def accelerator_for(
             )
         ],
     )
-    accelerator.native_amp = (
-        precision != "no"
-    )  # accelerate leaves autocast out for fp16 on a CPU
+    # accelerate leaves autocast out for fp16 on a CPU
+    accelerator.native_amp = precision != "no"
     return accelerator
 
 

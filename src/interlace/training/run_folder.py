@@ -44,13 +44,14 @@ RUN_STATE = "run_state.json"
 CELL = "cell.json"
 CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
+# all that a failed start leaves
 _FIRST = {
     RECIPE,
     RUN_STATE,
     CODE,
     "dictionaries",
     "predictions",
-}  # all that a failed start leaves
+}
 # what may precede the marks of a folder
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# a field of several aligners
 Threads = Annotated[
     int, Field(ge=0, description="Threads; 0: one per processor. Results do not depend on it.")
-]  # a field of several aligners
+]
 UNKNOWN = -1
 MAX_CELLS = 1 << 22  # source words x target words of a training pair; 2,048 words on both sides
 MAX_PRIOR = 4e9  # links of a prior: aligners count in 64-bit integers, in units of 2**-30 links
@@ -66,7 +67,7 @@ def warn_about_long(pairs: WordPairs, name: str) -> None:
         log.warning(message, name, too_long, len(pairs), MAX_CELLS)
 
 
-def usable_pairs(pairs: WordPairs) -> WordPairs:
+def without_unusable_text(pairs: WordPairs) -> WordPairs:
     """Return the same pairs, with empty sides for pairs that get no links: too long, or without words on a side."""
     usable = cells_of(pairs) > 0
     if usable.all():

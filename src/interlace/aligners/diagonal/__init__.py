@@ -23,8 +23,8 @@ from interlace.aligners.common.inputs import (
     Threads,
     Vocabularies,
     check_trainable,
-    usable_pairs,
     warn_about_long,
+    without_unusable_text,
 )
 from interlace.alignment import Heuristic, WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -148,7 +148,7 @@ class FittedDiagonal(FittedAligner):
         parts = []
         with workers(self.aligner.threads) as pool:
             for chunk in pairs.chunks():
-                part = usable_pairs(chunk)
+                part = without_unusable_text(chunk)
                 parts.append(self._align_chunk(source(part.source), target(part.target), pool))
         return Alignments.concatenate(parts)
 

@@ -25,9 +25,8 @@ from interlace.core.ragged import Int32Array, IntArray, Ragged
 
 Types = Int32Array
 Slots = IntArray
-Sides = tuple[
-    Ragged, Ragged
-]  # rows of source and target types, int32, numbered as in the table
+# rows of source and target types, int32, numbered as in the table
+Sides = tuple[Ragged, Ragged]
 
 EMPTY = -1
 SLOT = np.dtype(

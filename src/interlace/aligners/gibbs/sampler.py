@@ -14,7 +14,7 @@ from threading import Lock
 
 import numpy as np
 
-from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, usable_pairs
+from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, without_unusable_text
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally, Words
 from interlace.aligners.gibbs.model import (
@@ -61,7 +61,7 @@ def count_parts(pairs: WordPairs, max_cells: int) -> int:
 def part_of(pairs: WordPairs, number: int, parts: int) -> WordPairs:
     """Return the usable pairs of one part; blocks of consecutive pairs are dealt out to the parts by turns."""
     if parts == 1:
-        return usable_pairs(pairs)
+        return without_unusable_text(pairs)
     block = max(1, min(_BLOCK, len(pairs) // (8 * parts)))
     rows = np.flatnonzero(
         (np.arange(len(pairs)) // block % parts == number) & (cells_of(pairs) > 0)
@@ -79,7 +79,7 @@ def portions(pairs: WordPairs) -> Iterator[WordPairs]:
             limit = cells_before + _MAX_PORTION
             stop = max(start + 1, int(np.searchsorted(cell_ends, limit, side="right")))
             cells_before = cell_ends[stop - 1]
-            yield usable_pairs(chunk.slice(start, stop))
+            yield without_unusable_text(chunk.slice(start, stop))
             start = stop
 
 
@@ -342,23 +342,23 @@ def run_samplers(
     seed: int,
     threads: int,
     progress: Progress,
-    number: int,
+    part_number: int,
 ) -> tuple[FloatArray, list[Learned]]:
     """Run one sampler per view and direction; return (2, cells) mean posteriors by direction, and what each learned.
 
     Results are added in a fixed order, whichever ends first. schedule: sweeps of each model. threads: 0: one per
-    processor. number: of the part of the text.
+    processor. part_number: of the part of the text.
     """
     views = len(part.cuts)
     steps = _Steps(progress, sum(schedule) * 2 * views)
 
     def run(
-        numbered: Future[View], number_of_view: int, way: int
+        future_view: Future[View], view_number: int, direction: int
     ) -> tuple[FloatArray, Learned]:
-        view = numbered.result()
-        before = part.before[2 * number_of_view + way] if part.before else None
-        rng = generator(Purpose.ALIGN, seed, number * views + number_of_view, way)
-        sampler = Sampler(view.reversed() if way else view, before, rng)
+        view = future_view.result()
+        learned_before = part.before[2 * view_number + direction] if part.before else None
+        rng = generator(Purpose.ALIGN, seed, part_number * views + view_number, direction)
+        sampler = Sampler(view.reversed() if direction else view, learned_before, rng)
         learned = sampler.run(schedule, steps.tick)
         return sampler.posterior, learned
 
@@ -368,14 +368,14 @@ def run_samplers(
         jobs = []
         for view in range(views):
             # shared by two jobs, and freed after them
-            numbered = pool.submit(part.view, view)
-            jobs.append(pool.submit(run, numbered, view, 0))
-            jobs.append(pool.submit(run, numbered, view, 1))
-        del numbered
+            future_view = pool.submit(part.view, view)
+            jobs.append(pool.submit(run, future_view, view, 0))
+            jobs.append(pool.submit(run, future_view, view, 1))
+        del future_view  # else the last view would live as long as this function
         try:
-            for way in (0, 1) * views:
+            for direction in (0, 1) * views:
                 posterior, learned = jobs.pop(0).result()
-                means[way] += posterior
+                means[direction] += posterior
                 results.append(learned)
                 del posterior  # frees four bytes per cell while waiting for the next
         finally:

@@ -38,9 +38,8 @@ def print_rows(rows: Sequence[JsonMapping], headings: Sequence[str] = ()) -> Non
     first_row = rows[0] if rows else {}
     for heading, value in zip(headings or first_row, first_row.values(), strict=True):
         justify: Literal["left", "right"] = "right" if isinstance(value, int) else "left"
-        table.add_column(
-            heading, justify=justify, overflow="fold"
-        )  # values are meant to be copied
+        # values are meant to be copied
+        table.add_column(heading, justify=justify, overflow="fold")
     for row in rows:
         cells = [escape(_cell(value)) for value in row.values()]
         table.add_row(*cells)

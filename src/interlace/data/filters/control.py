@@ -26,9 +26,8 @@ def _is_clean(text: Text) -> Mask:
 def _class_of(character: str) -> int:
     if character in "\t\n":  # here a line feed only ends lines
         return _FINE
-    broken = (
-        character in "\ufffd\ufeff"
-    )  # the replacement character; a byte order mark inside text
+    # the replacement character; a byte order mark inside text
+    broken = character in "\ufffd\ufeff"
     if broken or unicodedata.category(character) in {"Cc", "Cn", "Co", "Cs"}:
         return _BAD
     return _FINE

@@ -9,9 +9,8 @@ from interlace.text import Text
 from interlace.text.characters import CharacterClasses
 from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
 
-_NUMBERS: dict[str, int] = {
-    COMMON: 1
-}  # scripts in order of occurrence; there are fewer than 255
+# scripts in order of occurrence; there are fewer than 255
+_NUMBERS: dict[str, int] = {COMMON: 1}
 _CLASSES = CharacterClasses(
     lambda character: _NUMBERS.setdefault(script_of(character), len(_NUMBERS) + 1)
 )

@@ -53,9 +53,8 @@ class WordSpans(NamedTuple):
         """Locate the words of a text."""
         lines = line_starts(text.lines)
         offsets = text.words.offsets - text.words.offsets[0]
-        line_of_word = np.repeat(
-            lines[:-1], np.diff(offsets)
-        )  # (W,) the start of each word's line
+        # (W,) the start of each word's line
+        line_of_word = np.repeat(lines[:-1], np.diff(offsets))
         starts = text.words.flat[:, 0] + line_of_word
         ends = text.words.flat[:, 1] + line_of_word
         return cls(code_points(text.lines), lines, offsets, starts, ends)

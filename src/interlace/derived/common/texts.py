@@ -51,13 +51,14 @@ def followed_by(derived: DerivedText, changed: DerivedText, name: str) -> Derive
     Raise a DataError unless it gives each word one counterpart in its line.
     """
     words = derived.text.words
-    starts = first_words(words)
+    line_starts = first_words(words)
     has_words = np.array_equal(changed.text.words.lengths, words.lengths)
-    if not has_words or not _is_permutation(changed.places, starts):
+    if not has_words or not _is_permutation(changed.places, line_starts):
         raise DataError(
             f"the transformation {name!r} must give each word exactly one counterpart in its line"
         )
-    places = changed.places[derived.places + starts]
+    # from a word of the original to its place in the line of `derived`, and on to that of `changed`
+    places = changed.places[derived.places + line_starts]
     return replace(changed, places=places)
 
 

@@ -197,9 +197,8 @@ def switch_phrases(
     words = candidates.lines.words.lengths[matrix_lines]
     low, high = settings.switch_fraction
     shares = low + (high - low) * rng.random(n)
-    max_words = (
-        np.ceil(shares * words - 1e-9).astype(np.int64) - 1
-    )  # strictly less than the share
+    # strictly less than the share
+    max_words = np.ceil(shares * words - 1e-9).astype(np.int64) - 1
     max_words = np.maximum(max_words, 0)
 
     replaced_side = np.where(is_mixed & (max_words > 0), matrix, -1)

@@ -127,9 +127,8 @@ class Seq2SeqObjective(Objective):
         )
         written = int(decoder.lengths.sum())
         batch.languages[target] = batch.languages.get(target, 0) + written
-        batch.languages = dict(
-            sorted(batch.languages.items())
-        )  # the same order in both directions
+        # the same order in both directions
+        batch.languages = dict(sorted(batch.languages.items()))
         batch.tokens += written
         return batch
 
@@ -152,9 +151,10 @@ class Seq2SeqObjective(Objective):
         if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
             decoder_inputs[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
         first = batch.extra.get(DECODER_FIRST)
+        # of shape (B, T, H)
         hidden: Tensor = model.decode(
             states, batch.inputs.get("attention_mask"), decoder_inputs, first
-        )  # (B, T, H)
+        )
         return hidden[batch.at]
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:

@@ -25,11 +25,11 @@ from interlace.scores.published import find_rows
 def comparison_of(runs: Sequence[ReportedRun]) -> ComparisonTable:
     """Return the comparison of the runs' columns with the first, and with the rows of papers on their tasks."""
     scores = all_scores(runs)
-    single_runs = set()
+    systems_of_one_run = set()  # tests over examples are statements about single models
     for system, rows in scores.group("system").items():
         if len(rows.unique("run")) == 1:
-            single_runs.add(system)
-    rows = scores.filter(lambda row: row.system in single_runs)
+            systems_of_one_run.add(system)
+    rows = scores.filter(lambda row: row.system in systems_of_one_run)
     return ComparisonTable(
         scores,
         cited=rows_on(scores.unique("task"), cited_rows(runs)),
@@ -64,9 +64,8 @@ def scores(runs: Sequence[ReportedRun]) -> Section | None:
         figures.append(_dots(shown, comparison.results, styles))
         table = comparison.task_table(name)
         notes = " ".join(comparison.data_notes(name))
-        tables.append(
-            html_fragment(replace(table, caption=notes))
-        )  # the others are in the head
+        # the others are in the head
+        tables.append(html_fragment(replace(table, caption=notes)))
         others = other_metrics(comparison.scores, measures[0])
         if others.columns:
             tables.append(html_fragment(others))

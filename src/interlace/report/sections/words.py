@@ -183,9 +183,8 @@ def free_labels(words: Sequence[tuple[str, str]], points: Points) -> list[int]:
         x, y = points[index].tolist()
         right = x + _HALF + 3 + svg.text_width(word, _TYPE_SIZE) * 1.06  # the font is unknown
         box = np.array([x + _HALF + 1, y - _TYPE_SIZE / 2, right, y + _TYPE_SIZE / 2])
-        overlaps = (boxes[:, :2] < box[2:]) & (
-            boxes[:, 2:] > box[:2]
-        )  # (boxes, 2) on each axis
+        # (boxes, 2) on each axis
+        overlaps = (boxes[:, :2] < box[2:]) & (boxes[:, 2:] > box[:2])
         if right <= _WIDTH and not overlaps.all(axis=1).any():
             boxes = np.vstack([boxes, box])
             labelled.append(index)

@@ -119,9 +119,8 @@ def causal_likelihood(
     prepared = clm.prepare(Resources(vocab, backbone.traits))
     length = limits.max_length - 2
     sequences = running_text(text, length, vocab.end)
-    owners = np.repeat(
-        np.arange(len(text)), text.lengths + 1
-    )  # (S,) the sentence of each subword
+    # (S,) the sentence of each subword
+    owners = np.repeat(np.arange(len(text)), text.lengths + 1)
     nats = np.zeros(len(owners))
     is_predicted = np.zeros(len(owners), np.bool_)
     rows_per_batch = max(1, limits.tokens_per_batch // limits.max_length)
@@ -131,9 +130,8 @@ def causal_likelihood(
         rng = generator(Purpose.EVALUATE, 0)
         batch = clm.batch(sequences.take(rows), prepared, 0, rng)
         sequence, column = batch.at
-        predicted = (
-            length * rows[sequence] + column
-        )  # `at` is one to the left of what is predicted
+        # `at` is one to the left of what is predicted
+        predicted = length * rows[sequence] + column
         nats[predicted] = _nats(backbone, batch)
         is_predicted[predicted] = True
     words, characters = sizes_of(text, vocab)

@@ -134,9 +134,10 @@ two dos | three tres | four cuatro | five cinco | six seis | seven siete | eight
 berlin Berlín | london Londres | paris París | madrid Madrid | istanbul Estambul | vienna Viena | rome Roma
 moscow Moscú | beijing Pekín | new_delhi Nueva Delhi | tokyo Tokio | cairo El Cairo
 """)
+# take estar; others take ser
 _ESTAR = frozenset(
     "happy sad tired hungry weak clean_quality dirty hot cold fresh empty full".split()
-)  # others: ser
+)
 # concept, lemma, masculine, feminine
 _DETERMINERS = """
 the el el la | a uno un una | this este este esta | these este estos estas | many mucho muchos muchas
@@ -289,9 +290,8 @@ class _Clause(Clause):
             return [Token("quién", "PRON", "question")]
         if not adposition:
             return [Token("qué", "PRON", "question")]
-        noun = Token(
-            "animal", "NOUN", "question"
-        )  # "qué sigue el gato" would ask for the subject
+        # "qué sigue el gato" would ask for the subject
+        noun = Token("animal", "NOUN", "question")
         return [Token("qué", "DET", "question", "det", noun), noun]
 
     def phrase(self, phrase: Phrase, role: str, adposition: str) -> Tokens:  # noqa: ARG002

@@ -39,14 +39,14 @@ class _Noun(NamedTuple):
 
 
 class _Verb(NamedTuple):
-    """light: the noun or adjective of a conjunct verb ("काम करना"), with "" or the gender its verb agrees with.
+    """nominal: the noun or adjective of a conjunct verb ("काम करना"), with "" or the gender its verb agrees with.
 
     flags: ने (of the subject of the past), dative (the subject takes को, the verb agrees with the object), habitual (a
     state, whose past is the imperfect: जानता था), bare (animal objects are never marked with को).
     """
 
     stem: str
-    light: str
+    nominal: str
     gender: str  # m, f; "-" an adjective, "n" a noun without agreement
     case: str  # the object's postposition: को, से, का; "" if it depends on the object
     flags: frozenset[str]
@@ -76,9 +76,9 @@ def _noun(form: str, kind: str) -> _Noun:
 
 def _verb(stem: str, *words: str) -> _Verb:
     """Build a verb. words: "light:gender", a postposition, and flags."""
-    light, _, gender = next((word for word in words if ":" in word), "").partition(":")
+    nominal, _, gender = next((word for word in words if ":" in word), "").partition(":")
     case = next((word for word in words if word in ("को", "से", "का")), "")
-    return _Verb(stem, light, gender, case, frozenset(words))
+    return _Verb(stem, nominal, gender, case, frozenset(words))
 
 
 # Further classes, declined as m: k kinship and learned words in -ा (राजा); c any gender, here feminine (वैज्ञानिक).
@@ -176,7 +176,7 @@ farm पर
 """)
 WORDS = citation_forms(
     {concept: noun.direct[0] for concept, noun in NOUN.items()},
-    {concept: f"{verb.light} {verb.stem}ना".strip() for concept, verb in VERB.items()},
+    {concept: f"{verb.nominal} {verb.stem}ना".strip() for concept, verb in VERB.items()},
     WORD,
     {"need": VERB["need"].stem},
     times=TIME,
@@ -188,11 +188,12 @@ WORDS = citation_forms(
 _IS = ("है", "हैं", "है", "हैं")
 _WAS = ("था", "थे", "थी", "थीं")
 _WILL_BE = ("होगा", "होंगे", "होगी", "होंगी")
+# forms and lemma
 _BE = {
     "past": (_WAS, "था"),
     "present": (_IS, "है"),
     "future": (_WILL_BE, "हो"),
-}  # forms and lemma
+}
 _OBLIQUE = {"यह": "इस", "ये": "इन", "कोई": "किसी"}
 _WHO = {"": "कौन", "ने": "किसने", "को": "किसे", "से": "किससे", "का": "किसका", "की": "किसकी"}
 _IMPERFECT = ("ता", "ते", "ती", "ती")
@@ -228,13 +229,13 @@ def _agreeing(form: str) -> Forms:
 
 
 class _Clause(Clause):
-    """light: of a conjunct verb, on which its object or goal may depend (नीना की मदद, बर्लिन की यात्रा)."""
+    """nominal: of a conjunct verb, on which its object or goal may depend (नीना की मदद, बर्लिन की यात्रा)."""
 
     times = TIME
     when_word = "कब"
     moves = False
     adpositions = {"companion": "के साथ"}
-    light: Token
+    nominal: Token
     verb: _Verb | None = None
 
     def tokens(self) -> Tokens:
@@ -271,13 +272,13 @@ class _Clause(Clause):
         verb = self.verb = VERB[predicate]
         self.root = Token(verb.stem, "VERB", "predicate")
         upos = "ADJ" if verb.gender == "-" else "NOUN"
-        self.light = Token(verb.light, upos, "predicate", "compound", self.root)
+        self.nominal = Token(verb.nominal, upos, "predicate", "compound", self.root)
         if self.scene.predicate == "arrive":
             tokens = self.parts("companion recipient manner object place")
         else:
             tokens = self.parts("companion place recipient manner object goal")
-        if verb.light:
-            tokens.append(self.light)
+        if verb.nominal:
+            tokens.append(self.nominal)
         return [*tokens, *self.negation(), self.root, *self.finite(verb)]
 
     def adposition(self, role: str, phrase: Phrase) -> str:
@@ -322,7 +323,7 @@ class _Clause(Clause):
         tokens = super().realized(role)
         head = head_of(tokens)
         if head.deprel == "nmod":
-            head.head = self.light
+            head.head = self.nominal
         return tokens
 
     def finite(self, verb: _Verb) -> Tokens:

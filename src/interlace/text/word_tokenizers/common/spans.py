@@ -60,9 +60,8 @@ def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
     ends = words.flat[:, 1] + begins
     is_adjacent = starts[1:] == ends[:-1]
     continues_word = continues(code_points(lines))  # (C,)
-    begins_word = np.ones(
-        len(starts), np.bool_
-    )  # (W,) whether it is not joined to the one before
+    # (W,) whether it is not joined to the one before
+    begins_word = np.ones(len(starts), np.bool_)
     begins_word[1:] = ~(is_adjacent & continues_word[starts[1:]])
     ends_word = np.append(begins_word[1:], True)
     return spans_by_line(starts[begins_word], ends[ends_word], line_begins)
