@@ -63,10 +63,10 @@ class Placing(Transformation):
     places: tuple[int, ...]
 
     def derive(self, text, key):
-        return DerivedText(text, np.array(self.places * len(text)))
+        return DerivedText(text, np.array(self.places))
 
 
-@pytest.mark.parametrize("places", [(0, 0), (1, 2), (0,)])
+@pytest.mark.parametrize("places", [(0, 0, 0, 0), (1, 2, 1, 2), (0, 0), (0, 2, -1, 1)])
 def test_words_without_exactly_one_counterpart_are_an_error(places):
     text = Text.of(["red house", "old town"], "en", "whitespace")
     with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one"):

@@ -64,7 +64,7 @@ def followed_by(derived: DerivedText, changed: DerivedText, name: str) -> Derive
 
 def _is_permutation(places: Ints, starts: Ints) -> bool:
     """Whether the words at these places of their lines are all words; starts: as from `first_words`."""
-    if len(places) != len(starts):
+    if len(places) != len(starts) or places.min(initial=0) < 0:
         return False
     positions = np.sort(places + starts)
     return np.array_equal(positions, np.arange(len(starts)))
