@@ -148,6 +148,8 @@ def test_rejects_invalid_options(grid):
     message = "there is no task 'retrival'; did you mean 'retrieval'"
     with pytest.raises(SettingsError, match=message):
         cells(grid, **{"evaluate.tasks": '["retrival"]'})
+    with pytest.raises(SettingsError, match=message):  # although it is not scored
+        cells(grid, **{"evaluate.tasks": '["ner"]', "set.evaluate.tasks.retrival": "{}"})
     message = "ner has no metric 'precison'; did you mean 'precision'"
     with pytest.raises(SettingsError, match=message):
         cells(

@@ -233,6 +233,7 @@ def _cell(study: Study, name: str, axes: JsonObject, study_seed: int, folder: Pa
     label = ", ".join(labels)
     data |= {"name": label, "seed": seed or 0}
     recipe = Recipe.read(data, f"{name} ({RECIPES.find(system.recipe, folder)})")
+    recipe.check_tasks()
     return GridCell(
         name=",".join(parts),
         system=name,
