@@ -36,9 +36,8 @@ SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted(
 )
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCE)).hexdigest()[:16]
 nb_execution_mode = "cache"
-os.environ["INTERLACE_CACHE"] = str(
-    HERE / "_build" / "cache" / DIGEST
-)  # of the notebooks; not the user's
+# of the notebooks; not the user's
+os.environ["INTERLACE_CACHE"] = str(HERE / "_build" / "cache" / DIGEST)
 nb_execution_cache_path = str(HERE / "_build" / "notebooks" / DIGEST)
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -50,9 +49,8 @@ default_role = "literal"  # docstrings write names in single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "mixed"
-nitpick_ignore_regex = [
-    ("py:.*", ".*")
-]  # types of other libraries; there is no network to look them up
+# types of other libraries; there is no network to look them up
+nitpick_ignore_regex = [("py:.*", ".*")]
 
 
 def format_docstring(_app, what, _name, documented, _options, lines) -> None:

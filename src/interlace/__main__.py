@@ -73,9 +73,8 @@ def _text_stream(kind: type[io.FileIO], stream: io.TextIOWrapper) -> io.TextIOWr
     """Return a text stream that writes to the file of another one through a `FileIO` of that kind."""
     file = kind(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        file
-        if stream.write_through
-        else io.BufferedWriter(file),  # the former with `python -u`
+        # the former with `python -u`
+        file if stream.write_through else io.BufferedWriter(file),
         stream.encoding,
         stream.errors,
         line_buffering=stream.line_buffering,
@@ -148,9 +147,8 @@ def exit_code(error: BaseException) -> int | None:
     if isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemExit) and error.code == 130
     ):
-        if (
-            os.environ.get("RANK", "0") == "0"
-        ):  # of torchrun's processes; our console may be half imported
+        # of torchrun's processes; our console may be half imported
+        if os.environ.get("RANK", "0") == "0":
             sys.stderr.write("interrupted; rerun the same command to resume what it saved\n")
         return 130
     from rich.markup import escape
@@ -202,9 +200,8 @@ def explanation(error: BaseException) -> str | None:
         return str(error)
     if hasattr(error, "format_message"):  # of Typer
         return _option_error(error)
-    if (
-        isinstance(error, OSError) and error.errno is not None
-    ):  # disk full or folder not writable
+    # disk full or folder not writable
+    if isinstance(error, OSError) and error.errno is not None:
         return _system_error(error)
     name = type(error).__name__
     if isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{name}: {error}"):

@@ -72,10 +72,8 @@ def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
     seen = []
     Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))
     assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
-    for stops_in in (
-        "_0",
-        "_1",
-    ):  # the error comes out whichever sampler met it, and whichever is waited for
+    # the error comes out whichever sampler met it, and whichever is waited for
+    for stops_in in ("_0", "_1"):
         told = []
 
         def interrupted(what, done, steps, name=stops_in, told=told):

@@ -134,9 +134,8 @@ def start(vocab, tmp_path_factory):
             made[family] = tmp_path_factory.mktemp("checkpoints") / family
             shape = Shape(family=family, layers=4, width=16, heads=2, max_length=24)
             backbone = from_shape(shape, vocab, FAMILIES[family], seed=0)
-            with (
-                torch.no_grad()
-            ):  # fresh vectors are all but equal, where a real model's differ
+            # fresh vectors are all but equal, where a real model's differ
+            with torch.no_grad():
                 for weight in backbone.parameters():
                     weight.add_(
                         0.3

@@ -19,7 +19,8 @@ from interlace.data.cache import cache_folder, cached, content_key
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, own_cache):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 

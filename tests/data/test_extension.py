@@ -41,9 +41,8 @@ def test_keeps_old_ids_and_special_tokens(both):
     assert new.fingerprint != old.fingerprint
     after = new.encode([*TEXT["xx"], AMHARIC]).ids.flat
     assert new.unk not in after
-    if old.unk not in ids_of(
-        old, TEXT["xx"][0]
-    ):  # else a whole word is a single unknown subword
+    # else a whole word is a single unknown subword
+    if old.unk not in ids_of(old, TEXT["xx"][0]):
         assert len(after) < 0.9 * len(old.encode([*TEXT["xx"], AMHARIC]).ids.flat)
 
 

@@ -19,7 +19,8 @@ from interlace.tasks.common.translation import Direction
 
 
 @pytest.fixture
-def target(tmp_path, own_cache):
+def target(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
     return Target(str(tmp_path / "model"), read_recipe("tiny/mlm"), tmp_path / "run")

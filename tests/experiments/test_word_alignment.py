@@ -66,8 +66,9 @@ class Linked(Tlm):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, own_cache):
+def folder(tmp_path, monkeypatch):
     """A data root with two pair corpora, a cache of its own, and the guests."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("interlace.core.registry._PLUGINS", {})
     for language, lines in LINES.items():
         write_lines(tmp_path / "data" / f"train.{language}", lines)

@@ -66,9 +66,8 @@ def test_stepwise_decoding_equals_whole_rows(family, vocab):
     inputs = target(model)
     expected = scores(model, states, mask, inputs)
     memory = model.start(states, mask)
-    for place in range(
-        20
-    ):  # beyond the window of local layers, and beyond the room that is made ready at once
+    # beyond the window of local layers, and beyond the room that is made ready at once
+    for place in range(20):
         torch.testing.assert_close(
             model.step(memory, *at(inputs, place)), expected[:, place], atol=1e-4, rtol=1e-4
         )

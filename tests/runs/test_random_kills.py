@@ -63,10 +63,8 @@ def contents(folder):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_command_again_ends_as_if_undisturbed(name, run, tmp_path):
     rng = random.Random(f"{SEED} {name}")
-    for folder in (
-        tmp_path / "first",
-        tmp_path / "whole",
-    ):  # the first compiles and reads from disk
+    # the first compiles and reads from disk
+    for folder in (tmp_path / "first", tmp_path / "whole"):
         begun = time.monotonic()
         assert run(name, folder).wait() == 0
         seconds = time.monotonic() - begun

@@ -63,9 +63,8 @@ sys.exit(code)
 @contextmanager
 def warm_python() -> Iterator[str]:
     """The path of a program that stands in the place of `python` as long as the context is open."""
-    with TemporaryDirectory(
-        prefix="warm"
-    ) as folder:  # short: the name of a socket has at most 107 bytes
+    # short: the name of a socket has at most 107 bytes
+    with TemporaryDirectory(prefix="warm") as folder:
         program, address = Path(folder, "python"), str(Path(folder, "socket"))
         program.write_text(
             CLIENT.format(python=sys.executable, address=address), encoding="utf-8"

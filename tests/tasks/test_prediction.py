@@ -3,17 +3,19 @@ import pytest
 import torch
 
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples
+from interlace.data import LabeledExamples, Sentences
 from interlace.objectives import Prepared, Resources
 from interlace.tasks.common.classification import Tagger
 from interlace.tasks.common.prediction import buckets, predict_all
-from little_rows import random_ids, sentences_of
 
 
 def sentences(vocab, seed, rows=40, longest=30):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest, size=rows)
-    return sentences_of(random_ids(rng, vocab, lengths), word=2)
+    ids = Ragged.from_lengths(
+        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
+    )
+    return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), "en")
 
 
 def tagged(vocab):

@@ -188,9 +188,8 @@ def _lengths(pairs: WordPairs) -> IntArray:
 class Aligner(RegistryEntry, ABC):
     """A word aligner; its fields are its settings."""
 
-    can_save: ClassVar[bool] = (
-        True  # whether the trained model can be saved and used on new text
-    )
+    # whether the trained model can be saved and used on new text
+    can_save: ClassVar[bool] = True
     # fields that are file names; recipes resolve them under their data root
     files: ClassVar[tuple[str, ...]] = ()
 

@@ -179,9 +179,8 @@ class FittedSimilarity(FittedAligner):
 
     aligner: Similarity
     encoder: WordEncoder
-    standards: tuple[Standard, Standard] | None = (
-        None  # of both sides; None: vectors as they are
-    )
+    # of both sides; None: vectors as they are
+    standards: tuple[Standard, Standard] | None = None
 
     def measure_standards(self, pairs: WordPairs) -> tuple[Standard, Standard]:
         """Return the mean and deviation of the vectors of each side."""

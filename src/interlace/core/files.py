@@ -265,9 +265,8 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 def raise_open_files_limit() -> None:
     """Let this process open up to 65,536 files, as far as the system allows."""
-    with contextlib.suppress(
-        ImportError, ValueError, OSError
-    ):  # Windows; macOS has a further limit
+    # Windows; macOS has a further limit
+    with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -294,9 +293,8 @@ _cleaned: set[Path] = set()  # folders whose leftovers this process removed
 
 def _beside(path: Path, suffix: str) -> Path:
     """Return a temporary name in the same folder, after removing (once) what killed processes of this host left."""
-    if (
-        len(os.fsencode(path.name)) > LONGEST_NAME
-    ):  # the temporary name would fit, so that only renaming failed
+    # the temporary name would fit, so that only renaming failed
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
     folder = path.parent.absolute()
     if folder not in _cleaned and folder.is_dir():
@@ -339,10 +337,8 @@ def _sync(path: Path, mode: int | None = None) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in {
-            errno.EINVAL,
-            errno.ENOTSUP,
-        }:  # some file systems cannot sync folders
+        # some file systems cannot sync folders
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
             raise
     finally:
         os.close(handle)

@@ -13,9 +13,8 @@ from urllib.request import getproxies, proxy_bypass
 from interlace.core.errors import InterlaceError, SettingsError
 
 TIMEOUT = 3.0  # seconds, for each address of the server
-_SILENCE = (
-    30.0  # seconds without a byte of an answer, for requests without a limit of their own
-)
+# seconds without a byte of an answer, for requests without a limit of their own
+_SILENCE = 30.0
 
 
 class UnexpectedAnswerError(ConnectionError):

@@ -26,13 +26,11 @@ class Purpose(IntEnum):
     ALIGN = 10  # samplers of word links: step is the view, slot the direction
     # which entries: slot 0 of a whole run, step names the languages; slot 1 of a step
     DICTIONARY = 11
-    SWITCH = (
-        12  # code-switched text: step is a block's first pair, slot the copy and its direction
-    )
+    # code-switched text: step is a block's first pair, slot the copy and its direction
+    SWITCH = 12
     VECTORS = 13  # static vectors: step is the run of MUSE; slots: networks, words, rotations, fastText, drawn pairs
-    STATISTICS = (
-        14  # tests and intervals: step is the unit that is resampled, slot the comparison
-    )
+    # tests and intervals: step is the unit that is resampled, slot the comparison
+    STATISTICS = 14
     TRANSFORMATION = 15  # derived languages: step is the transformation, by its name
 
 

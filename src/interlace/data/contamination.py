@@ -147,9 +147,8 @@ class ContaminationSearch:
                 hashes.setdefault(grams.n, []).append(grams.hashes)
         self._known = {n: _KnownHashes(arrays) for n, arrays in hashes.items()}
         self._row_count = 0
-        self._names: list[
-            tuple[int, RowNames]
-        ] = []  # the number of the first line of each chunk
+        # the number of the first line of each chunk
+        self._names: list[tuple[int, RowNames]] = []
 
     def search(self, text: Text, names: RowNames) -> None:
         """Search a chunk of training text; names: of its lines."""

@@ -41,9 +41,8 @@ _BLANKS = "▁ "  # what normalizers put before a word
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # a subword for a byte of a character without a subword
 _CONTEXT = "a "  # encoded before a word, so that it is cut as inside a line
 _ENCODED_AT_ONCE = 100_000
-_FIRST_SIGN = (
-    0x10000  # the character that stands for the first subword while merges are learned
-)
+# the character that stands for the first subword while merges are learned
+_FIRST_SIGN = 0x10000
 
 
 def extend_vocab(

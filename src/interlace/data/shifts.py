@@ -11,9 +11,8 @@ import numpy as np
 from interlace.core.ragged import DoubleArray, IntArray
 
 MAX_OFFSET = 5  # lines
-_MARGIN = (
-    10.0  # log odds for a shift, beyond those that the best of all places reaches by chance
-)
+# log odds for a shift, beyond those that the best of all places reaches by chance
+_MARGIN = 10.0
 _MAX_LOG_ODDS = 3.0  # of one line, so that a few strange lines decide nothing
 _MIN_LINES = 15  # of a shift
 _MIN_CORRELATION = 0.3  # of shifted lines, by 1.5 standard errors

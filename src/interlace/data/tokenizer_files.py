@@ -124,9 +124,8 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
             folder = huggingface_hub.snapshot_download(
                 name, allow_patterns=patterns, ignore_patterns=["*/*"]
             )
-    except (
-        errors.RepositoryNotFoundError
-    ) as error:  # also for one that its authors grant access to
+    except errors.RepositoryNotFoundError as error:
+        # also for one that its authors grant access to
         raise DataError(
             f"{name!r}: no such folder, and the Hugging Face hub refuses it: no such repository, or a private or gated "
             f"one: get access on its page, then run `hf auth login`{hint}"
@@ -207,9 +206,8 @@ def _read_tokenizer(path: Path) -> Tokenizer:
         return _checked(Tokenizer.from_file(str(path)), path)
     except (KeyboardInterrupt, SystemExit, InterlaceError):
         raise
-    except (
-        BaseException
-    ) as error:  # the Rust library raises plain Exception, and where it panics a BaseException
+    except BaseException as error:
+        # the Rust library raises plain Exception, and where it panics a BaseException
         raise DataError(
             f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}"
         ) from error

@@ -107,9 +107,8 @@ class WordVectors:
         write_lines(
             words_path, (f"{word}\r" if word.endswith("\r") else word for word in self.words)
         )
-        with atomic(
-            vectors_path
-        ) as partial:  # replaces a symbolic link instead of following it
+        # replaces a symbolic link instead of following it
+        with atomic(vectors_path) as partial:
             save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
     @classmethod

@@ -326,9 +326,8 @@ class _Scoring:
         self.target = target
         self.store = store
         self.planned: list[_PlannedRun] = []
-        self.failures: dict[
-            str, InterlaceError
-        ] = {}  # seeds and directions may miss the same file
+        # seeds and directions may miss the same file
+        self.failures: dict[str, InterlaceError] = {}
         for job in jobs:
             shared: dict[str, EvaluationJob] = {}  # a job, which may hold a loaded model
             for run in runs_of_task(job.task, job.source, job.targets):

@@ -103,9 +103,8 @@ def _run(
     _train(prepared, progress, run, callback)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
-    if (
-        progress.skipped and prepared.training.loss_scale is None
-    ):  # fp16 skips to find its scale
+    # fp16 skips to find its scale
+    if progress.skipped and prepared.training.loss_scale is None:
         raise RunError(
             f"the last {progress.skipped} of {progress.done} updates were skipped, because losses or gradients were "
             "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
@@ -329,9 +328,8 @@ def _consume(training: Training, progress: Progress, callbacks: Sequence[Any]) -
         for step in steps(training, progress, weights_are_read):
             for callback in callbacks:
                 callback(step)
-    if (
-        progress.ended and progress.done < training.last
-    ):  # by a signal; early stopping has a reason
+    # by a signal; early stopping has a reason
+    if progress.ended and progress.done < training.last:
         number = int(received[0] if received else signal.SIGTERM)  # none: of another process
         log.info(
             "stopped by a signal after step %d; rerun the same command to resume", progress.done

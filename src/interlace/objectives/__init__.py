@@ -190,14 +190,12 @@ class Objective(RegistryEntry, ABC):
     """A pre-training objective. Subclasses define `batch`; the default `loss` is cross-entropy at `batch.at`."""
 
     reads: ClassVar[type] = Sentences  # or Pairs
-    streams: ClassVar[bool] = (
-        False  # full sequences of running text instead of single sentences
-    )
+    # full sequences of running text instead of single sentences
+    streams: ClassVar[bool] = False
     # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
     architecture: ClassVar[str] = "masked"
-    drops_long: ClassVar[bool] = (
-        False  # examples longer than max_length are dropped, not truncated
-    )
+    # examples longer than max_length are dropped, not truncated
+    drops_long: ClassVar[bool] = False
     term: ClassVar[str] = "loss"  # name of the default loss term
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text" (together
     # with one of the others); or "lexicon", together with a field `dictionary: Dictionary`.

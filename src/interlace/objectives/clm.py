@@ -62,9 +62,8 @@ class Clm(Objective):
         """Return which tokens may be predicted."""
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.special_ids] = False
-        predictable[resources.vocab.end] = (
-            True  # inside a sequence, so that generation can stop
-        )
+        # inside a sequence, so that generation can stop
+        predictable[resources.vocab.end] = True
         return PreparedClm(**vars(super().prepare(resources)), predictable=predictable)
 
     def batch(

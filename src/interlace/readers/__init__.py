@@ -26,9 +26,8 @@ BY_SUFFIX = {  # readers of files that are not plain lines
 }
 ROWS_PATTERN = r"^$|^\d*:\d*$"
 _ALL = 1 << 62  # in place of the last row
-_BLOCK = (
-    4096  # rows drawn together, so that a draw does not depend on how a reader cuts its chunks
-)
+# rows drawn together, so that a draw does not depend on how a reader cuts its chunks
+_BLOCK = 4096
 CHUNK = 10_000  # lines per chunk: enough to occupy all cores, few enough for the CPU caches
 
 

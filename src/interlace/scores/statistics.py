@@ -131,9 +131,8 @@ def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator) -> float:
 def _welch_test(x: Floats, y: Floats) -> Any:
     from scipy.stats import ttest_ind
 
-    with (
-        warnings.catch_warnings()
-    ):  # of a sample without variance, where results are still right
+    # of a sample without variance, where results are still right
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return ttest_ind(x, y, equal_var=False)
 

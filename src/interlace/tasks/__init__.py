@@ -446,9 +446,8 @@ class FineTuneTask(HeadSettings, Task):
 class ProbeTask(Task):
     """A task that measures a model as it is; nothing is trained."""
 
-    scores_source: ClassVar[bool] = (
-        False  # whether the source language is scored like the others
-    )
+    # whether the source language is scored like the others
+    scores_source: ClassVar[bool] = False
 
     @abstractmethod
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> Scores:

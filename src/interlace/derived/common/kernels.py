@@ -456,9 +456,8 @@ def projectivize(
             tree[word] = tree[tree[word]]
             word = _crossing(tree)
         last_word = len(tree) - 1
-        while (
-            last_word >= 0
-        ):  # trees from the last to the first; each is a contiguous run of words
+        # trees from the last to the first; each is a contiguous run of words
+        while last_word >= 0:
             root = last_word
             while tree[root] >= 0:
                 root = tree[root]

@@ -205,9 +205,8 @@ def _over_words(words: Sequence[str], parse: Sequence[_ParsedWord]) -> list[_Par
     """Return the tree over the words of a line, from its parse."""
     begins = list(accumulate(map(len, words), initial=0))
     owners: list[int] = []  # of each word of the parse, the word of the line in which it begins
-    upper: dict[
-        int, _ParsedWord
-    ] = {}  # the first of the uppermost words in each word of the line
+    # the first of the uppermost words in each word of the line
+    upper: dict[int, _ParsedWord] = {}
     position = 0
     for parsed_word in parse:
         owner = bisect_right(begins, position, hi=len(words)) - 1

@@ -77,9 +77,8 @@ class CodeSwitchedText:
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> SwitchedBlock:
         candidates = self._candidates(text, words, links)
-        mixed_lines: list[
-            dict[str, None]
-        ] = []  # by pair, distinct and in the order of the draws
+        # by pair, distinct and in the order of the draws
+        mixed_lines: list[dict[str, None]] = []
         for _ in range(len(text)):
             mixed_lines.append({})
         for side, major_source in enumerate((1.0, 0.0)):
