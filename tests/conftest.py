@@ -36,6 +36,12 @@ def _cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """Prepared data of this test goes to its temporary folder."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.fixture(scope="session")
 def python():
     """A program in the place of `sys.executable` whose processes start at once; see tests/support/warm.py."""

@@ -47,9 +47,8 @@ SYSTEMS = ("whole", "broken")
 
 
 @pytest.fixture
-def two(tmp_path, monkeypatch):
+def two(tmp_path, own_cache):
     """A study of two systems in its folder; the text of the second is not there yet."""
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     english = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "in"]
     for split, count in (("train", 60), ("test", 10)):

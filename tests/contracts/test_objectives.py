@@ -12,7 +12,7 @@ from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator, torch_seed
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.families import Traits
@@ -22,6 +22,7 @@ from interlace.objectives import OBJECTIVES, Resources
 from interlace.text import Text
 from interlace.text.columns import TextColumns
 from little_checkpoints import save
+from little_rows import random_ids, sentences_of
 
 LANGUAGES = ("en", "xx")
 # each with its language ids
@@ -91,10 +92,7 @@ def backbone(family, objective, vocab, checkpoints):
 def sentences(vocab, language, seed):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(3, 14, size=12)
-    ids = Ragged.from_lengths(
-        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
-    )
-    return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), language)
+    return sentences_of(random_ids(rng, vocab, lengths), language, word=2)
 
 
 def examples_for(objective, vocab):

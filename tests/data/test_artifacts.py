@@ -37,8 +37,7 @@ class Copy(Artifact[str]):
 
 
 @pytest.fixture
-def text(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def text(tmp_path, own_cache):
     (tmp_path / "text").write_text("one")
     return tmp_path / "text"
 

@@ -19,8 +19,7 @@ from interlace.data.cache import cache_folder, cached, content_key
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def folder(tmp_path, own_cache):
     return tmp_path / "cache"
 
 

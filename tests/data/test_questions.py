@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from interlace.core.ragged import Ragged
-from interlace.data import Questions, Sentences, cut_windows
+from interlace.data import Questions, cut_windows
 from interlace.data.encoding import subwords_in_span
 from interlace.text import Text
 from learned_vocabs import KINDS, learned_vocab
+from little_rows import sentences_of
 
 LINES = {
     "en": ["Anna reads  a letter.", " Omar's book\t", "", "  "],
@@ -22,7 +23,7 @@ NONE = (-1, -1)
 def sentences(lengths, first=0):
     lengths = np.asarray(lengths, np.int64)
     ids = Ragged.from_lengths(np.arange(first, first + lengths.sum(), dtype=np.int32), lengths)
-    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
+    return sentences_of(ids)
 
 
 def questions_of(questions, passages, owners, spans):

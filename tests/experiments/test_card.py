@@ -118,8 +118,7 @@ def test_scores_of_previous_weights_are_left_out(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_a_card_says_how_the_model_is_opened_and_its_code_runs(family, tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def test_a_card_says_how_the_model_is_opened_and_its_code_runs(family, tmp_path, own_cache):
     kind = {"model.shape.family": family}
     kind["model.languages"] = "none" if family == "modernbert" else "embeddings"
     model = pretrain(read_recipe("tiny/mt", TOY | VOCAB | SHORT | kind), tmp_path / "run")

@@ -32,9 +32,8 @@ ES = "viejo casa pequeño jardín verde río largo calle".split()
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
+def root(tmp_path, own_cache):
     """Two pairs whose words are linked one by one, and dictionaries of one of them."""
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     for language, words in {"en": EN, "de": DE, "es": ES}.items():
         write_lines(
             tmp_path / f"train.{language}",

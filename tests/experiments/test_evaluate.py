@@ -19,8 +19,7 @@ from interlace.tasks.common.translation import Direction
 
 
 @pytest.fixture
-def target(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def target(tmp_path, own_cache):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
     return Target(str(tmp_path / "model"), read_recipe("tiny/mlm"), tmp_path / "run")

@@ -76,9 +76,8 @@ def _lines(words, count):
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
+def root(tmp_path, own_cache):
     """Two pairs, en-es half as long as en-de, with held-out text; the words are linked one by one."""
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     for split, longer, shorter in (("train", 80, 40), ("dev", 40, 3)):
         for pair, other, count in (("en-de", DE, longer), ("en-es", ES, shorter)):
             write_lines(tmp_path / f"{split}.{pair}.en", _lines(EN, count))

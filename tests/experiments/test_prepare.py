@@ -79,8 +79,7 @@ LINES = [f"the {word} reads a letter" for word in ("doctor", "teacher", "child",
 
 
 @pytest.fixture
-def recipe(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def recipe(tmp_path, own_cache):
     for name in ("train.en", "train.de", "dev.en"):
         write_lines(tmp_path / name, LINES)
     return Recipe.read(tomllib.loads(RECIPE) | {"data_root": str(tmp_path)})

@@ -66,9 +66,8 @@ class Linked(Tlm):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, own_cache):
     """A data root with two pair corpora, a cache of its own, and the guests."""
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("interlace.core.registry._PLUGINS", {})
     for language, lines in LINES.items():
         write_lines(tmp_path / "data" / f"train.{language}", lines)

@@ -105,8 +105,7 @@ def test_impossible_parts_are_an_error(settings, message, build):
 
 
 @pytest.fixture
-def recipe(folders, tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def recipe(folders, tmp_path, own_cache):
     (tmp_path / "train.en").write_text("\n".join(TRAINED_ON * 20))
 
     def make(**model):

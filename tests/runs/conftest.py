@@ -68,9 +68,8 @@ def _sentences(rng, words, count):
 
 
 @pytest.fixture
-def small(tmp_path, monkeypatch):
+def small(tmp_path, monkeypatch, own_cache):
     """A recipe file over data in the same folder; the cache is the test's own."""
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     rng = np.random.default_rng(0)
     english = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "in"]

@@ -13,6 +13,7 @@ from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
+from little_rows import sentences_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ NAMED = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
 def sentences(lines: Sequence[str], language: str = "en") -> Sentences:
     """Rows of words between blanks, each a subword."""
     ids = Ragged.of([[ID[word] for word in line.split()] for line in lines])
-    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+    return sentences_of(ids, language)
 
 
 def texts(ids: Any) -> list[str]:

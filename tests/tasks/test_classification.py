@@ -13,21 +13,17 @@ from interlace.objectives import Resources
 from interlace.tasks import TASKS
 from interlace.tasks.common.classification import Classifier, Tagger
 from interlace.tasks.common.prediction import predict_all
+from little_rows import sentences_of
 from little_words import tagged
 
 RNG = generator(Purpose.BATCH, 0)
 CPU = torch.device("cpu")
 
 
-def sentences(rows, language="en"):
-    ids = Ragged.of(rows)
-    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
-
-
 def pairs(labels=(2, 0), languages=("en", "en")):
     sides = (
-        sentences([[100, 101], [102]], languages[0]),
-        sentences([[103], [104, 105, 106]], languages[1]),
+        sentences_of(Ragged.of([[100, 101], [102]]), languages[0]),
+        sentences_of(Ragged.of([[103], [104, 105, 106]]), languages[1]),
     )
     return LabeledExamples(Pairs(*sides), labels=np.array(labels, np.int32))
 
@@ -95,8 +91,7 @@ def test_the_loss_is_zero_without_any_word(vocab, model):
 
 
 def shared_pairs(labels):
-    ids = Ragged.of([[5, 6], [5, 6], [7], [8], [9]])
-    side = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
+    side = sentences_of(Ragged.of([[5, 6], [5, 6], [7], [8], [9]]))
     return LabeledExamples(Pairs(side, side), labels=np.array(labels, np.int32))
 
 

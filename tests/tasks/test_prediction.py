@@ -3,19 +3,17 @@ import pytest
 import torch
 
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples, Sentences
+from interlace.data import LabeledExamples
 from interlace.objectives import Prepared, Resources
 from interlace.tasks.common.classification import Tagger
 from interlace.tasks.common.prediction import buckets, predict_all
+from little_rows import random_ids, sentences_of
 
 
 def sentences(vocab, seed, rows=40, longest=30):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest, size=rows)
-    ids = Ragged.from_lengths(
-        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
-    )
-    return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), "en")
+    return sentences_of(random_ids(rng, vocab, lengths), word=2)
 
 
 def tagged(vocab):

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from interlace.core.errors import RunError
-from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
@@ -25,6 +24,7 @@ from interlace.training.loop import (
 )
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
+from little_rows import random_ids, sentences_of
 from waiting import Waiting
 
 
@@ -48,10 +48,7 @@ def vocab():
 def training(vocab, size, micro_batches, dropout=0.0, last=4, precision="no"):
     rng = np.random.default_rng(0)
     lengths = rng.integers(3, 9, size=64)
-    ids = Ragged.from_lengths(
-        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
-    )
-    rows = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
+    rows = sentences_of(random_ids(rng, vocab, lengths))
     # everything is masked, so that what is predicted does not depend on the split
     mlm = Mlm(masking={"rate": 1, "mask_share": 1, "random_share": 0})
     shape = Shape(

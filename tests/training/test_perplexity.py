@@ -8,8 +8,6 @@ import pytest
 import torch
 
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
-from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.experiments.monitoring import held_out
 from interlace.experiments.recipe import Recipe, read_recipe
@@ -19,6 +17,7 @@ from interlace.objectives import Resources, Term
 from interlace.objectives.mlm import Mlm
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 from interlace.training.diagnostics import perplexities
+from little_rows import random_ids, sentences_of
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +31,8 @@ def backbone(vocab):
 
 
 def rows(vocab, count, length=62):
-    ids = (
-        np.random.default_rng(0).choice(vocab.regular_ids, size=count * length).astype(np.int32)
-    )
-    ids = Ragged.from_lengths(ids, [length] * count)
-    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
+    lengths = np.full(count, length)
+    return sentences_of(random_ids(np.random.default_rng(0), vocab, lengths))
 
 
 @pytest.mark.parametrize("change", [{"train.tokens_per_update": "8192"}, {"seed": "5"}])

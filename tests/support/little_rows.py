@@ -1,0 +1,25 @@
+"""Rows of subwords, with the words that they belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.core.ragged import Ragged
+from interlace.data import Sentences
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
+
+
+def sentences_of(ids: Ragged, language: str = "en", word: int = 1) -> Sentences:
+    """Rows of ids; every word has `word` subwords."""
+    words = (ids.columns() // word).astype(np.int32)
+    return Sentences(ids, Ragged(words, ids.offsets), language)
+
+
+def random_ids(rng: np.random.Generator, vocab: Vocab, lengths: np.ndarray) -> Ragged:
+    """Rows of regular subwords, drawn with the same chance each."""
+    ids = rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32)
+    return Ragged.from_lengths(ids, lengths)
