@@ -8,13 +8,16 @@ from hashlib import blake2b
 import pytest
 from safetensors import safe_open
 
+from interlace.core import registry
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.cache import DIGESTS
 from interlace.experiments.data_root import GENERATED_VERSION, data_key, data_root
+from interlace.experiments.deriving import derived_languages
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.text.lines import read_lines, write_lines
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from toy_settings import SHORT, TOY, VOCAB, under
 
 QUICK = TOY | VOCAB | SHORT | under("model.shape", layers="1", width="32", heads="2")
@@ -131,6 +134,20 @@ def test_files_are_cached_by_settings_and_content(root):
     first = data_key(recipe(root))
     write_lines(root / "text/another.txt", ["new"])
     assert data_key(recipe(root)) == first
+
+
+def test_an_edited_plugin_word_tokenizer_gives_another_key(root, monkeypatch):
+    plugin = (
+        "from interlace.text.word_tokenizers.unicode import Unicode\nclass Own(Unicode): ...\n"
+    )
+    keys = []
+    for source in (plugin, plugin + "# edited\n"):
+        monkeypatch.setattr(registry, "_PLUGINS", {})
+        (root / "own.py").write_text(source)
+        registry.register_plugin(root / "own.py", {"word_tokenizers": WORD_TOKENIZERS})
+        (language,) = derived_languages(recipe(root, word_tokenizer="own"), root)
+        keys.append(language.key)
+    assert keys[0] != keys[1]
 
 
 def test_the_version_of_generated_text_is_raised_when_the_text_changes():

@@ -65,7 +65,11 @@ class DerivedLanguageFiles(Artifact[Path]):
             "of": self.settings.of,
             "transformations": described_chain(self.chain),
             "seed": self.settings.seed,
-            "word_tokenizer": [tokenizer.name, tokenizer.of(self.settings.of).package_versions],
+            "word_tokenizer": [
+                tokenizer.name,
+                tokenizer.of(self.settings.of).package_versions,
+                plugin_hash(type(tokenizer)),
+            ],
             "normalization": self.recipe.normalization.dump(),
             "version": code_hash(*_CODE),
         }
