@@ -71,6 +71,7 @@ REJECTED = {
     "a side file of something else": ("align en de -o mine", "mine.json: exists"),
     "text of somebody in place of links": ("align en de -o links", "links: exists"),
     "text of somebody in place of a page": ("report run -o links", "links: exists"),
+    "text of somebody in place of a recipe": ("init tiny/mlm -o links", "links: exists"),
     "the input": ("lexicon en de links -o de", "de: would replace the input"),
     "an input behind a link": (
         "phrases en de links -o link-to-de",

@@ -173,7 +173,9 @@ def _input_paths(value: Any, *, is_argument: bool) -> Iterator[Path]:
             yield entry
         elif is_argument and isinstance(entry, str):
             yield Path(entry)
-            yield Path(entry.partition(":")[2])
+            tail = entry.partition(":")[2]
+            if tail:
+                yield Path(tail)
 
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
