@@ -4,13 +4,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import house
 import interlace
+from command_line import run_code
 
 PACKAGE = Path(interlace.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -56,10 +56,7 @@ for name in sys.argv[1:]:
 
 def brought_by(names):
     """What the first heavy one of these modules says in a fresh interpreter; empty where none is."""
-    done = subprocess.run(
-        [sys.executable, "-c", WATCH, *names], capture_output=True, text=True, check=False
-    )
-    return done.stderr.strip()
+    return run_code(WATCH, *names, check=False).stderr.strip()
 
 
 def test_a_heavy_module_is_found_by_running_it(tmp_path, monkeypatch):
@@ -84,39 +81,36 @@ def test_commands_and_public_names_start_without_torch(ours):
 
 
 LOADED = """
-import sys
-from interlace.__main__ import main
-sys.argv[0] = "interlace"
-try:
-    main()
-finally:
+import atexit, sys
+
+@atexit.register
+def count():
     names = [name for name in sys.modules if name.partition(".")[0] == "interlace"]
     print(len(names), file=sys.stderr)
+
+def command(line):
+    from interlace.__main__ import main
+    sys.argv = ["interlace", *line.split()]
+    main()
+
 """
 
 
 @pytest.mark.parametrize(
-    ("arguments", "most"),
-    [("align a.en a.de -o links", 46), ("preview mlm", 50), ("report --help", 16)],
+    ("code", "most"),
+    [
+        ("command('align a.en a.de -o links')", 46),
+        ("command('preview mlm')", 50),
+        ("command('report --help')", 16),
+        ("import interlace.report.page", 39),
+        ("import interlace.experiments.evaluate", 92),
+    ],
 )
-def test_a_command_loads_few_of_our_modules(tmp_path, arguments, most):
+def test_a_command_and_an_import_load_few_of_our_modules(tmp_path, monkeypatch, code, most):
+    monkeypatch.chdir(tmp_path)
     for name in ("a.en", "a.de"):
         (tmp_path / name).write_text("a cat\n")
-    command = [sys.executable, "-c", LOADED, *arguments.split()]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert int(done.stderr.split()[-1]) <= most
-
-
-@pytest.mark.parametrize(
-    ("module", "most"), [("report.page", 39), ("experiments.evaluate", 92)]
-)
-def test_importing_a_module_loads_few_of_ours(module, most):
-    count = (
-        "import sys; print(sum(name.partition('.')[0] == 'interlace' for name in sys.modules))"
-    )
-    command = [sys.executable, "-c", f"import interlace.{module}\n{count}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) <= most
+    assert int(run_code(LOADED + code).stderr.split()[-1]) <= most
 
 
 def test_an_import_of_a_private_module_is_found(build):

@@ -235,25 +235,6 @@ def test_a_card_holds_no_control_characters_of_a_recipe(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        "vocab b\udcff.en -o v",
-        "vocab a.en -o v\udcff",
-        "align a.en b\udcff.en -o x",
-        "report r\udcff",
-    ],
-)
-def test_names_that_are_not_utf_8_are_an_error_that_says_so(tmp_path, monkeypatch, arguments):
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.en", "b\udcff.en"):
-        write_lines(tmp_path / name, ["the house is big"] * 9)
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(DataError, match=r"\\udcff\S*: not UTF-8"):
-        CliRunner().invoke(application(), arguments.split(), catch_exceptions=False)
-    assert sorted(tmp_path.iterdir()) == before
-
-
-@pytest.mark.parametrize(
     "name", ["x" * 255, "x" * 252 + ".gz", "é" * 120 + ".json", "x." + "y" * 253]
 )
 def test_a_file_with_a_long_name_is_written(tmp_path, name):
@@ -269,19 +250,35 @@ def test_a_folder_with_a_long_name_is_written(tmp_path):
     assert (tmp_path / ("d" * 255)).is_dir()
 
 
+NO_TEXT = r"\\udcff\S*: not UTF-8"
+TOO_LONG = "a name of 241 bytes; expected at most 240"
+
+
 @pytest.mark.parametrize(
-    "arguments",
-    ["align {} a -o x", "align a a -o {}", "lexicon a a {}", "derive {} -o x", "vocab a -o {}"],
+    ("arguments", "message"),
+    [
+        ("vocab b\udcff.en -o v", NO_TEXT),
+        ("vocab a -o v\udcff", NO_TEXT),
+        ("align a b\udcff.en -o x", NO_TEXT),
+        ("report r\udcff", NO_TEXT),
+        ("align {} a -o x", TOO_LONG),
+        ("align a a -o {}", TOO_LONG),
+        ("lexicon a a {}", TOO_LONG),
+        ("derive {} -o x", TOO_LONG),
+        ("vocab a -o {}", TOO_LONG),
+    ],
 )
-def test_a_name_without_room_for_suffixes_is_an_error_before_work_begins(
-    tmp_path, monkeypatch, arguments
+def test_a_name_that_cannot_be_used_is_an_error_before_work_begins(
+    tmp_path, monkeypatch, arguments, message
 ):
+    """It is not UTF-8, or leaves no room for the suffixes of partial files."""
     monkeypatch.chdir(tmp_path)
-    for name in ("a", "x" * 241):
-        write_lines(tmp_path / name, ["the house is big"])
+    long = "x" * 241
+    for name in ("a", "b\udcff.en", long):
+        write_lines(tmp_path / name, ["the house is big"] * 9)
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(DataError, match="a name of 241 bytes; expected at most 240"):
+    with pytest.raises(DataError, match=message):
         CliRunner().invoke(
-            application(), arguments.format("x" * 241).split(), catch_exceptions=False
+            application(), arguments.format(long).split(), catch_exceptions=False
         )
     assert sorted(tmp_path.iterdir()) == before

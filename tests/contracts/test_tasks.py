@@ -312,12 +312,6 @@ def test_a_task_names_its_metric(task, name):
     assert task.unit == CASES[name].unit
 
 
-@pytest.mark.parametrize("name", PROBES)
-def test_a_probe_rejects_fine_tuning_settings(name):
-    with pytest.raises(SettingsError, match="unknown key 'tuning'"):
-        TASKS.build({"name": name, "tuning": {"epochs": 7}})
-
-
 OPENED = []  # the paths that are opened while one stands here
 sys.addaudithook(
     lambda event, args: OPENED.append(str(args[0])) if OPENED and event == "open" else None

@@ -18,6 +18,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from little_files import write
 from toy_settings import SHORT, TOY, VOCAB, under
 
 QUICK = TOY | VOCAB | SHORT | under("model.shape", layers="1", width="32", heads="2")
@@ -70,8 +71,7 @@ def root(tmp_path):
         ("nli/test.en.tsv", NLI),
         ("notes.txt", ["left alone"]),
     ):
-        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-        write_lines(tmp_path / "data" / name, lines)
+        write(tmp_path / "data", name, *lines)
     return tmp_path / "data"
 
 

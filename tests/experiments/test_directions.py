@@ -12,40 +12,31 @@ CORPORA = {
 }
 
 
-def learnt(objectives, corpora=CORPORA):
-    recipe = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives})
-    return list(max_source_lengths(recipe))
+FROM_TEXT = "back_translation"
 
 
 @pytest.mark.parametrize(
-    ("settings", "expected"),
+    ("objective", "settings", "expected"),
     [
-        ({}, "en-de de-en en-tr tr-en"),
-        ({"directions": "forward"}, "en-de en-tr"),
-        ({"directions": "backward"}, "de-en tr-en"),
-        ({"corpora": ["en-tr"]}, "en-tr tr-en"),
-        ({"corpora": ["pairs"], "directions": "forward"}, "en-de en-tr"),
-    ],
-)
-def test_translation_learns_directions_of_its_pairs(settings, expected):
-    assert learnt({"translation": settings}) == expected.split()
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
+        ("translation", {}, "en-de de-en en-tr tr-en"),
+        ("translation", {"directions": "forward"}, "en-de en-tr"),
+        ("translation", {"directions": "backward"}, "de-en tr-en"),
+        ("translation", {"corpora": ["en-tr"]}, "en-tr tr-en"),
+        ("translation", {"corpora": ["pairs"], "directions": "forward"}, "en-de en-tr"),
         # into the languages that have text of their own
+        (FROM_TEXT, {}, "de-en tr-en fr-en en-fr de-fr tr-fr"),
+        (FROM_TEXT, {"intermediate_languages": ["de"]}, "de-en de-fr"),
         (
-            {},
-            "de-en tr-en fr-en en-fr de-fr tr-fr",
+            FROM_TEXT,
+            {"corpora": ["en-de"], "intermediate_languages": ["en", "de"]},
+            "de-en en-de",
         ),
-        ({"intermediate_languages": ["de"]}, "de-en de-fr"),
-        ({"corpora": ["en-de"], "intermediate_languages": ["en", "de"]}, "de-en en-de"),
-        ({"corpora": ["en-de:de"], "intermediate_languages": ["en"]}, "en-de"),
+        (FROM_TEXT, {"corpora": ["en-de:de"], "intermediate_languages": ["en"]}, "en-de"),
     ],
 )
-def test_back_translation_learns_into_its_languages(settings, expected):
-    assert learnt({"back_translation": settings}) == expected.split()
+def test_learns_directions_of_its_pairs_and_into_its_languages(objective, settings, expected):
+    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {objective: settings}})
+    assert list(max_source_lengths(recipe)) == expected.split()
 
 
 def test_rejects_untrained_directions():

@@ -25,6 +25,10 @@ def target(tmp_path, own_cache):
     return Target(str(tmp_path / "model"), read_recipe("tiny/mlm"), tmp_path / "run")
 
 
+def changed(target, changes):
+    return replace(target, recipe=change_recipe(target.recipe, changes))
+
+
 def scored_by(monkeypatch, scored):
     """Have this in the place of scoring, whatever files there are."""
     monkeypatch.setattr(evaluate, "score_within_memory", scored)
@@ -63,7 +67,7 @@ def mine(target, tmp_path):
         "evaluate.tasks.pos.files": "{split}.{language}.conllu",
         "evaluate.tasks.pos.targets": '["de"]',
     }
-    return replace(target, recipe=change_recipe(target.recipe, more))
+    return changed(target, more)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_a_run_without_a_readable_recipe_says_what_to_do(tmp_path, recipe, messa
 @pytest.mark.parametrize("more", [{}, {"decontaminate": "true", "tuning.select": "last"}])
 def test_changed_files_are_scored_again(mine, made, tmp_path, name, more):
     changes = {f"evaluate.tasks.pos.{key}": value for key, value in more.items()}
-    asked = replace(mine, recipe=change_recipe(mine.recipe, changes))
+    asked = changed(mine, changes)
     for _ in range(2):
         run(asked, ["pos"], seeds=1)
     assert len(made) == 1
@@ -164,9 +168,7 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
 
     scored_by(monkeypatch, scored)
     with pytest.raises(evaluate.IncompleteError):
-        run(
-            replace(target, recipe=change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1
-        )
+        run(changed(target, more), ["pos", "xnli"], seeds=1)
     kept = {
         (row["task"], row["score"])
         for row in json.loads((target.into / "scores.json").read_text())
@@ -177,7 +179,7 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
 def test_added_setting_keeps_existing_scores(target, made):
     run(target, ["xnli"], seeds=1)
     more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}
-    rows = run(replace(target, recipe=change_recipe(target.recipe, more)), ["xnli"], seeds=1)
+    rows = run(changed(target, more), ["xnli"], seeds=1)
     assert len(made) == 1 + 3  # a model a language, beside the one there is
     assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
 
@@ -199,9 +201,7 @@ def test_looks_up_the_files_of_all_tasks_before_one_is_scored(target, made, monk
 
 
 def test_rejects_a_task_without_languages(target, made):
-    nowhere = replace(
-        target, recipe=change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"})
-    )
+    nowhere = changed(target, {"evaluate.tasks.retrieval.targets": "[]"})
     with pytest.raises(DataError, match=r"retrieval: no language to score; .*--languages"):
         run(nowhere, ["retrieval"])
     assert not made

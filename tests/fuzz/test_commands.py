@@ -65,27 +65,18 @@ def test_commands_succeed_with_valid_inputs(material, tmp_path):
     assert failed == {}
 
 
-def test_no_corrupted_input_breaks_a_command(material, tmp_path):
+IN_MAKE_FUZZ = pytest.mark.skipif("INTERLACE_FUZZ_CASES" not in os.environ, reason="make fuzz")
+
+
+@pytest.mark.parametrize("corrupted", [draw, pytest.param(draw_file, marks=IN_MAKE_FUZZ)])
+def test_no_corrupted_input_breaks_a_command(material, tmp_path, corrupted):
     faults = []
     for number in range(FIRST, FIRST + CASES):
-        case = draw(random.Random(number), material, tmp_path / "work")
+        case = corrupted(random.Random(number), material, tmp_path / "work")
         if case.faults:
             line = " ".join(case.arguments)[:200]
             faults.append(
                 f"INTERLACE_FUZZ_SEED={number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}"
-            )
-    assert not faults, f"{len(faults)} of {CASES} cases\n" + "\n".join(faults)
-
-
-@pytest.mark.skipif("INTERLACE_FUZZ_CASES" not in os.environ, reason="make fuzz")
-def test_no_odd_file_breaks_a_command(material, tmp_path):
-    faults = []
-    for number in range(FIRST, FIRST + CASES):
-        case = draw_file(random.Random(number), material, tmp_path / "work")
-        if case.faults:
-            line = " ".join(case.arguments)[:200]
-            faults.append(
-                f"seed {number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}"
             )
     assert not faults, f"{len(faults)} of {CASES} cases\n" + "\n".join(faults)
 

@@ -1,11 +1,10 @@
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from command_line import run_code
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
@@ -33,12 +32,10 @@ def test_same_weights_in_another_process_with_other_imports(vocab):
         "S(size=40, pad=1, begin=0, end=2), ('en',), 7);"
         "print(sum(p.double().abs().sum().item() for p in b.parameters()).hex())"
     )
-    out = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout
     backbone = from_shape(tiny(), vocab, ("en",), 7)
     assert (
-        out.strip() == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
+        run_code(code).stdout.strip()
+        == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
     )
 
 

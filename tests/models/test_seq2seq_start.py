@@ -219,11 +219,3 @@ def test_rejects_other_widths_and_more_layers_than_the_start_has(words, tmp_path
     ):
         with pytest.raises(SettingsError, match=message):
             build(settings_of("bert", **more), words)
-
-
-def test_rejects_take_without_a_start():
-    for settings in ({"take": "none"}, {"shape": {}, "decoder": {"take": "none"}}):
-        with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
-            ModelSettings.read(settings, "model")
-    decoder = {"take": "none", "start": "runs/mlm"}
-    assert ModelSettings.read({"shape": {}, "decoder": decoder}, "model")

@@ -150,19 +150,6 @@ def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab, tmp_pat
     assert is_begun(model.input_embeddings, plain(settings, vocab).input_embeddings, vocab)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"start": "m", "vectors": "v"}, "either 'start' or 'vectors'"),
-        ({"vectors": "v", "decoder": {"start": "m"}}, r"set decoder\.embeddings = 'own'"),
-        ({"vectors_spread": "own"}, "needs 'vectors'"),
-    ],
-)
-def test_rejects_conflicting_settings(settings, message):
-    with pytest.raises(SettingsError, match=message):
-        ModelSettings.read(settings, "model")
-
-
 def test_rejects_vectors_of_another_width_or_without_known_subwords(vocab, folder, tmp_path):
     settings = settings_of(folder, shape=shape(width=16))
     with pytest.raises(

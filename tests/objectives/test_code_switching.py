@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases
 from interlace.objectives.common.code_switching import (
@@ -96,18 +95,6 @@ def test_translations_of_a_phrase_table():
     assert exchanged(switched, 0) == [((1, 2), (5, 0, 1))]
     assert exchanged(switched, 1) == [((0, 1), (4, 0, 2))]
     assert drawn(candidates, major_source=1, **MIXED).replaced_words.sum() == 0
-
-
-@pytest.mark.parametrize(
-    ("rules", "named"),
-    [
-        ({"switch_fraction": (0.5, 0.2)}, "ascending"),
-        ({"source_share": 0.7, "target_share": 0.4}, "must not exceed 1"),
-    ],
-)
-def test_rejects_settings_out_of_range(rules, named):
-    with pytest.raises(SettingsError, match=named):
-        CodeSwitching(**rules)
 
 
 def outcomes(size, candidates, share):

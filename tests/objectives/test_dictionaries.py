@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.objectives.common.dictionaries import (
     Dictionary,
     DictionaryPart,
@@ -123,15 +123,3 @@ def test_errors_without_dictionary_or_usable_entry():
         prepared([("doctor", "Hausarzt")], most=1)
     with pytest.raises(DataError, match=r"set align_mlm\.dictionary"):
         Dictionary().prepare({}, VOCAB, "align_mlm", seed=0)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"files": "dict/{from}.txt"}, "unknown placeholder {from}"),
-        ({"files": "a", "vectors": "b"}, "files and vectors are both set"),
-    ],
-)
-def test_rejects_wrong_settings(settings, message):
-    with pytest.raises(SettingsError, match=message):
-        Dictionary(**settings)

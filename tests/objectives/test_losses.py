@@ -1,7 +1,5 @@
 """Torch building blocks of losses: cross-entropy over a vocabulary, the frozen encoder."""
 
-import subprocess
-import sys
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 from torch.nn.functional import cross_entropy
 
+from command_line import run_code
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives.common.losses import FrozenEncoder, linear_cross_entropy
@@ -135,8 +134,5 @@ def test_memory_does_not_grow_with_different_numbers_of_predictions_in_bfloat16(
         "    layer.zero_grad()\n"
         "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", work], capture_output=True, text=True, check=True
-    )
-    peaks = [int(peak) for peak in done.stdout.split()]
+    peaks = [int(peak) for peak in run_code(work).stdout.split()]
     assert peaks[-1] - peaks[0] < 200, peaks

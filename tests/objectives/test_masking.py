@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
@@ -142,15 +141,3 @@ def test_evaluation_masks_at_least_one_token_of_every_row():
         len(apply(masking, rows, step=step)[1].labels) / 10_000 for step in (0, 50, 100, 1000)
     ]
     assert counts == pytest.approx([0.4, 0.25, 0.1, 0.1], abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rate": 1.5}, r"rate: every value must lie in \[0, 1\]"),
-        ({"mask_share": 0.9, "random_share": 0.2}, "must not exceed 1, found 1.1"),
-    ],
-)
-def test_rejects_settings_out_of_range(settings, message):
-    with pytest.raises(SettingsError, match=message):
-        Masking(**settings)

@@ -18,37 +18,62 @@ def _read(path, text, **settings):
     return chunk
 
 
-def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path):
-    text = "# sent_id = 1\n# text = He reads, too.\n" + _row(1, "He", "PRON")
-    text += _row(2, "reads", "VERB", "Gloss=x|SpaceAfter=No") + _row("2.1", "empty", "VERB")
-    text += (
-        _row(3, ",", "PUNCT") + _row(4, "too", "ADV", "SpaceAfter=No") + _row(5, ".", "PUNCT")
-    )
+@pytest.mark.parametrize(
+    ("text", "line", "tokens", "tags", "notes"),
+    [
+        (
+            "# sent_id = 1\n# text = He reads, too.\n"
+            + _row(1, "He", "PRON")
+            + _row(2, "reads", "VERB", "Gloss=x|SpaceAfter=No")
+            + _row("2.1", "empty", "VERB")
+            + _row(3, ",", "PUNCT")
+            + _row(4, "too", "ADV", "SpaceAfter=No")
+            + _row(5, ".", "PUNCT"),
+            "He reads, too.",
+            "He reads , too .",
+            "PRON VERB PUNCT ADV PUNCT",
+            {},
+        ),
+        # a token is split where its words spell it
+        (
+            "# text = I Can't.\n"
+            + _row(1, "I")
+            + _row("2-3", "Can't", "_", "SpaceAfter=No")
+            + _row(2, "can", "AUX")
+            + _row(3, "'t", "PART")
+            + _row(4, ".", "PUNCT"),
+            "I Can't.",
+            "I Can 't .",
+            "X AUX PART PUNCT",
+            {},
+        ),
+        # and goes to its first word where they do not
+        (
+            "# text = am Montag\n"
+            + _row("1-2", "am")
+            + _row(1, "an", "ADP")
+            + _row(2, "dem", "DET")
+            + _row(3, "Montag", "NOUN"),
+            "am Montag",
+            "am Montag",
+            "ADP NOUN",
+            {"words of multiword tokens left out": 1},
+        ),
+        (
+            "# text = He  reads\n" + _row(1, "He") + _row(2, "reads"),
+            "He reads",
+            "He reads",
+            "X X",
+            {"lines that differ from # text": 1},
+        ),
+    ],
+)
+def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path, text, line, tokens, tags, notes):
     found = _read(tmp_path, text)
-    assert found.lines == ["He reads, too."]
-    assert found.tokens(0) == ["He", "reads", ",", "too", "."]
-    assert found.tags == {"pos": [["PRON", "VERB", "PUNCT", "ADV", "PUNCT"]]}
-    assert (found.word_tokenizer, found.notes) == ("conllu", {})
-
-
-def test_splits_a_multiword_token_that_its_words_spell(tmp_path):
-    text = "# text = I Can't.\n" + _row(1, "I") + _row("2-3", "Can't", "_", "SpaceAfter=No")
-    text += _row(2, "can", "AUX") + _row(3, "'t", "PART") + _row(4, ".", "PUNCT")
-    found = _read(tmp_path, text)
-    assert found.lines == ["I Can't."]
-    assert found.tokens(0) == ["I", "Can", "'t", "."]
-    assert found.tags["pos"] == [["X", "AUX", "PART", "PUNCT"]]
-    assert found.notes == {}
-
-
-def test_other_multiword_tokens_go_to_their_first_word(tmp_path):
-    text = "# text = am Montag\n" + _row("1-2", "am") + _row(1, "an", "ADP")
-    text += _row(2, "dem", "DET") + _row(3, "Montag", "NOUN")
-    found = _read(tmp_path, text)
-    assert found.lines == ["am Montag"]
-    assert found.tokens(0) == ["am", "Montag"]
-    assert found.tags["pos"] == [["ADP", "NOUN"]]
-    assert found.notes == {"words of multiword tokens left out": 1}
+    assert (found.lines, found.word_tokenizer) == ([line], "conllu")
+    assert found.tokens(0) == tokens.split()
+    assert found.tags == {"pos": [tags.split()]}
+    assert found.notes == notes
 
 
 def _dependent(number, form, head, relation="dep"):
@@ -78,12 +103,6 @@ def test_a_merged_word_has_the_head_of_the_uppermost(tmp_path):
 def test_rejects_heads_that_are_no_tree(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         _read(tmp_path, text, trees=True)
-
-
-def test_counts_lines_that_differ_from_their_text(tmp_path):
-    found = _read(tmp_path, "# text = He  reads\n" + _row(1, "He") + _row(2, "reads"))
-    assert found.lines == ["He reads"]
-    assert found.notes == {"lines that differ from # text": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import run_code
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.files import MAX_LINE
 from interlace.readers import READERS
@@ -321,10 +321,7 @@ def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(tmp_path,
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["a" * length])
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": texts}), path)
-    done = subprocess.run(
-        [sys.executable, "-c", READ, path], capture_output=True, text=True, check=True
-    )
-    memory, _, result = done.stdout.strip().partition(" ")
+    memory, _, result = run_code(READ, path).stdout.strip().partition(" ")
     assert int(memory) < 700, memory  # MB, of which the interpreter and its packages have 300
     if length > MAX_LINE:
         assert "a.parquet: a row of more than 8 MB" in result

@@ -117,23 +117,15 @@ def test_an_entity_of_an_attribute_that_is_not_declared_is_named(
             '<!DOCTYPE t [<!ENTITY a SYSTEM "/etc/hosts">]><tmx>&a;</tmx>',
             "line 1: declares the entity 'a'",
         ),
+        ("<tmx><tu>" + "<tu>" * 9, "line 1: <tu> inside of <tu>; is </tu> missing"),
+        (
+            "<m>" + "<a>" * 3_000_000,
+            r"a\.tmx, line 1: elements inside of more than 100 others",
+        ),
     ],
+    ids=["other language", "no language", "entity", "entity of a file", "itself", "deep"],
 )
 def test_tmx_errors_name_the_line(tmp_path, text, message):
     (tmp_path / "a.tmx").write_text(text.replace("{encoding}", "utf-8"))
     with pytest.raises(DataError, match=message):
         read("tmx", tmp_path / "a.tmx", "en", "sw")
-
-
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        ("<tmx><tu>" + "<tu>" * 9, "<tu> inside of <tu>; is </tu> missing"),
-        ("<m>" + "<a>" * 3_000_000, "elements inside of more than 100 others"),
-    ],
-    ids=["inside of itself", "deep"],
-)
-def test_elements_are_not_nested_without_bound(tmp_path, content, fault):
-    (tmp_path / "a.tmx").write_text(content)
-    with pytest.raises(DataError, match=rf"a\.tmx, line 1: {fault}"):
-        read("tmx", tmp_path / "a.tmx", "en")

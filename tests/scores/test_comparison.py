@@ -92,23 +92,24 @@ def test_rejects_unknown_system_and_unit(results):
         compare(results, "a", unit="examples")
 
 
-@pytest.mark.parametrize("shares", [{"b": 40.0}, {"a": 20.0, "b": 40.0}])
+@pytest.mark.parametrize(
+    ("shares", "metric", "german"),
+    [
+        ({"b": 40.0}, "accuracy, all", 14.9),
+        ({"a": 20.0, "b": 40.0}, "accuracy, all", 9.9),
+        ({}, "accuracy", 9.9),
+        ({"a": 40.0, "b": 40.0}, "accuracy", 9.9),
+        ({"b": 0.0}, "accuracy", 9.9),
+    ],
+)
 @pytest.mark.parametrize("metrics", [{}, {"pos": ["accuracy"]}])
-def test_systems_with_different_held_out_words_are_compared_over_all_words(
-    results, shares, metrics
+def test_systems_are_compared_over_all_words_if_their_held_out_words_differ(
+    results, shares, metric, german, metrics
 ):
     """B has 60 in German over held-out words and 65 over all; A 50, or 55 over all if it has a dictionary."""
-    rows = with_dictionary(results, shares)
-    found = by_language(compare(rows, "a", metrics=metrics))
-    assert metrics_of(found.values()) == {"accuracy, all"}
-    assert found["de"].difference.value == pytest.approx((10 if "a" in shares else 15) - 0.1)
-
-
-@pytest.mark.parametrize("shares", [{}, {"a": 40.0, "b": 40.0}, {"b": 0.0}])
-def test_systems_with_the_same_held_out_words_are_compared_by_the_main_metric(results, shares):
-    found = by_language(compare(with_dictionary(results, shares), "a"))
-    assert metrics_of(found.values()) == {"accuracy"}
-    assert found["de"].difference.value == pytest.approx(9.9)
+    found = by_language(compare(with_dictionary(results, shares), "a", metrics=metrics))
+    assert metrics_of(found.values()) == {metric}
+    assert found["de"].difference.value == pytest.approx(german)
 
 
 def test_comparison_over_runs_and_examples(tmp_path):

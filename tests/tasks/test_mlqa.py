@@ -26,6 +26,7 @@ from interlace.tasks.mlqa import (
 )
 from interlace.text import Text, TextPairs
 from learned_vocabs import learned_vocab
+from little_files import write
 
 ENGLISH = "the doctor reads letters"
 GERMAN = "der arzt liest briefe"
@@ -39,10 +40,9 @@ def question(text, *answers, key="q"):
     }
 
 
-def write(path, passages):
-    path.parent.mkdir(parents=True, exist_ok=True)
+def put(root, name, passages):
     data = [{"paragraphs": [{"context": context, "qas": asked} for context, asked in passages]}]
-    path.write_text(json.dumps({"data": data}), encoding="utf-8")
+    write(root, name, json.dumps({"data": data}))
 
 
 @pytest.fixture
@@ -64,8 +64,9 @@ def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_expor
         question("who", ("the doctor", 0), key="a"),
         question("what", ("letters", 17), key="b"),
     ]
-    write(
-        tmp_path / "qa/test.en.json",
+    put(
+        tmp_path,
+        "qa/test.en.json",
         [(ENGLISH, asked), (GERMAN, [question("wer", ("arzt", 4), key="c")])],
     )
     questions = task.examples("test", "en", vocab, tmp_path)
@@ -90,7 +91,7 @@ def test_answers_in_decomposed_text_keep_their_last_mark(language, kind, task, t
     passage = unicodedata.normalize("NFD", composed)
     answers = [(match[0], match.start()) for match in re.finditer(r"\S+", passage)]
     asked = [question("who", answer, key=str(number)) for number, answer in enumerate(answers)]
-    write(tmp_path / f"qa/test.{language}.json", [(passage, asked)])
+    put(tmp_path, f"qa/test.{language}.json", [(passage, asked)])
     questions = task.examples("test", language, vocab, tmp_path)
     assert best_texts(questions, task.head().gold(questions)) == [
         answer for answer, _ in answers
@@ -108,7 +109,7 @@ def test_only_training_leaves_out_questions_without_a_place_of_the_answer(
         question("what", ("nothing", 0), ("letters", 17), key="second"),
     ]
     for split in ("train", "test"):
-        write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, asked)])
+        put(tmp_path, f"qa/{split}.en.json", [(ENGLISH, asked)])
     with caplog.at_level(logging.INFO):
         train = task.examples("train", "en", vocab, tmp_path)
     assert train.ids == ["moved", "second"]
@@ -119,7 +120,7 @@ def test_only_training_leaves_out_questions_without_a_place_of_the_answer(
 
     assert scores.outcomes.score.tolist() == [1, 0, 0, 0, 1]
     assert scores.outcomes.weight.tolist() == [1, 1, 0, 1, 1]
-    write(tmp_path / "qa/test.en.json", [(ENGLISH, asked[2:3])])
+    put(tmp_path, "qa/test.en.json", [(ENGLISH, asked[2:3])])
     with pytest.raises(DataError, match="no question has an answer to compare with"):
         task.examples("test", "en", vocab, tmp_path)
 
@@ -128,8 +129,9 @@ def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
     task = TASKS.build(
         {"name": "mlqa", "files": {"test": "dev-context-{context}-question-{question}.json"}}
     )
-    write(
-        tmp_path / "dev-context-de-question-en.json",
+    put(
+        tmp_path,
+        "dev-context-de-question-en.json",
         [(GERMAN, [question("who", ("der arzt", 0))])],
     )
 

@@ -8,30 +8,26 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.tasks.pos import TAGS, Pos
+from little_files import write
 from little_words import tagged
 
-
-def write(root, *rows, name="pos/test.en.conllu"):
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ["\t".join([*row, *["_"] * (10 - len(row))]) for row in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+FILE = "pos/test.en.conllu"
 
 
 def word(number, form, tag):
-    return (str(number), form, "_", tag)
+    return (str(number), form, "_", tag, *"______")
 
 
 def test_words_without_a_tag_are_counted_and_not_scored(tmp_path, vocab, caplog):
-    write(tmp_path, word(1, "the", "_"), word(2, "doctor", "NOUN"))
+    write(tmp_path, FILE, word(1, "the", "_"), word(2, "doctor", "NOUN"))
     caplog.set_level(logging.INFO, "interlace")
     examples = Pos().examples("test", "en", vocab, tmp_path)
     assert examples.tags.to_lists() == [[-1, TAGS.index("NOUN")]]
     assert "1 words without a tag, not scored" in caplog.text
-    write(tmp_path, word(1, "the", "_"))
+    write(tmp_path, FILE, word(1, "the", "_"))
     with pytest.raises(DataError, match="no word has a tag"):
         Pos().examples("test", "en", vocab, tmp_path)
-    write(tmp_path, word(1, "the", "DET"), word(2, "doctor", "NOUNN"))
+    write(tmp_path, FILE, word(1, "the", "DET"), word(2, "doctor", "NOUNN"))
     message = (
         r"test\.en\.conllu: .*word 'doctor': 'NOUNN' is no universal tag; did you mean 'NOUN'"
     )

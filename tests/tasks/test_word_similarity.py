@@ -8,14 +8,9 @@ from interlace.tasks.word_similarity import (
     correlations,
     read_pairs,
 )
+from little_files import write
 
-SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
-
-
-def put(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
+SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8"
 
 
 def at(language, **degrees):
@@ -46,11 +41,11 @@ def test_correlations_by_hand():
 
 
 def test_ranks_by_cosine_within_and_across_languages(tmp_path):
-    put(tmp_path / "similarity/en.tsv", SIMLEX)
+    write(tmp_path, "similarity/en.tsv", SIMLEX)
     good = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
     assert scored(tmp_path, [good])["spearman"] == 100
     assert scored(tmp_path, [good])["coverage"] == 100
-    put(tmp_path / "similarity/en-de.tsv", "old\tneu\t0\nsmart\tklug\t9.7\nhard\tschwer\t8\n")
+    write(tmp_path, "similarity/en-de.tsv", "old\tneu\t0\nsmart\tklug\t9.7\nhard\tschwer\t8")
     vectors = at("en", old=0, smart=40, hard=80), at("de", neu=170, klug=41, schwer=100)
     assert scored(tmp_path, vectors, "en-de")["spearman"] == 100
     with pytest.raises(DataError, match="no word vectors of 'de'"):
@@ -59,7 +54,7 @@ def test_ranks_by_cosine_within_and_across_languages(tmp_path):
 
 def test_pairs_without_vectors_are_skipped_or_get_the_midpoint(tmp_path):
     """With 0.5 for the pair that has none: gold 0 9 8 5 against cosines -.98 1 .94 .5, ranks all right."""
-    put(tmp_path / "similarity/en.tsv", SIMLEX + "odd\tqueer\t5\n")
+    write(tmp_path, "similarity/en.tsv", SIMLEX, "odd\tqueer\t5")
     vectors = [at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)]
     left = scored(tmp_path, vectors)
     assert (left["spearman"], left["coverage"]) == (100, 75)
@@ -67,10 +62,10 @@ def test_pairs_without_vectors_are_skipped_or_get_the_midpoint(tmp_path):
 
 
 def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
-    put(tmp_path / "similarity/en.tsv", SIMLEX)
+    write(tmp_path, "similarity/en.tsv", SIMLEX)
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
         scored(tmp_path, [at("en", old=0, new=1)])
-    put(tmp_path / "similarity" / "en.tsv", "old\tnew\t5\nsmart\tclever\t5\nhard\ttough\t5\n")
+    write(tmp_path, "similarity/en.tsv", "old\tnew\t5", "smart\tclever\t5", "hard\ttough\t5")
     with pytest.raises(DataError, match="all 3 pairs have the score 5"):  # Spearman's is 0 / 0
         scored(tmp_path, [at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)])
 
@@ -81,19 +76,19 @@ def test_a_header_is_a_first_line_without_a_score(tmp_path):
         ("smart", "clever", 9.7),
         ("hard", "tough", 8),
     ]
-    assert read_pairs(put(tmp_path / "a.tsv", SIMLEX), None) == rows
-    assert read_pairs(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1]), None) == rows
+    assert read_pairs(write(tmp_path, "a.tsv", SIMLEX), None) == rows
+    assert read_pairs(write(tmp_path, "b.tsv", SIMLEX.split("\n", 1)[1]), None) == rows
 
 
 @pytest.mark.parametrize("line", ["old\tnew", "old\tnew\tx\t3", "\tnew\t3", "old\tnew\tnan"])
 def test_a_bad_row_is_named(tmp_path, line):
     with pytest.raises(DataError, match=r"a\.tsv, line 2: expected two words and a score"):
-        read_pairs(put(tmp_path / "a.tsv", f"a\tb\t1\n{line}\n"), None)
+        read_pairs(write(tmp_path, "a.tsv", "a\tb\t1", line), None)
 
 
 def test_reads_words_and_scores_from_two_files(tmp_path):
-    put(tmp_path / "data/en-de.test.data.txt", "New York\tneu\nsmart\tklug\nhard\tschwer\n")
-    put(tmp_path / "keys/en-de.test.gold.txt", "0.5\n4\n3\n")
+    write(tmp_path, "data/en-de.test.data.txt", "New York\tneu\nsmart\tklug\nhard\tschwer")
+    write(tmp_path, "keys/en-de.test.gold.txt", "0.5\n4\n3")
     task = WordSimilarity(
         files="data/{language}.test.data.txt", gold="keys/{language}.test.gold.txt"
     )
@@ -106,12 +101,12 @@ def test_reads_words_and_scores_from_two_files(tmp_path):
 @pytest.mark.parametrize(
     ("words", "gold", "line"),
     [
-        ("a\tb\n", "1\n2\n", 2),
-        ("a\tb\nc\td\n", "1\n", 2),
-        ("a b\n", "1\n", 1),
-        ("a\tb\n", "x\n", 1),
+        ("a\tb", "1\n2", 2),
+        ("a\tb\nc\td", "1", 2),
+        ("a b", "1", 1),
+        ("a\tb", "x", 1),
     ],
 )
 def test_two_files_must_correspond_by_line(tmp_path, words, gold, line):
     with pytest.raises(DataError, match=f"gold, line {line}: expected two words and a score"):
-        read_pairs(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
+        read_pairs(write(tmp_path, "words", words), write(tmp_path, "gold", gold))

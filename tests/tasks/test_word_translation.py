@@ -7,20 +7,18 @@ from interlace.core.errors import DataError
 from interlace.embeddings import WordVectors
 from interlace.tasks.common.vectors import WordVectorSettings
 from interlace.tasks.word_translation import WordTranslation
+from little_files import write
 
 
 @pytest.fixture
 def root(tmp_path):
     """Writes a dictionary and returns the folder it stands in."""
 
-    def write(*pairs):
-        (tmp_path / "dict").mkdir(exist_ok=True)
-        (tmp_path / "dict/en-de.txt").write_text(
-            "".join(f"{one}\t{other}\n" for one, other in pairs)
-        )
+    def put(*pairs):
+        write(tmp_path, "dict/en-de.txt", *pairs)
         return tmp_path
 
-    return write
+    return put
 
 
 def at(language, **degrees):
@@ -36,10 +34,9 @@ def at(language, **degrees):
 
 def learned(folder, *pairs):
     """A run that was trained on some entries."""
-    path = folder / "run/dictionaries/align_mlm.en-de.tsv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [f"{source}\t{target}\ttrain\tused\n" for source, target in pairs]
-    path.write_text("".join(["en\tde\tpart\tstatus\n", *rows]))
+    rows = [(*pair, "train", "used") for pair in pairs]
+    header = "en\tde\tpart\tstatus"
+    write(folder, "run/dictionaries/align_mlm.en-de.tsv", header, *rows)
     return folder / "run"
 
 

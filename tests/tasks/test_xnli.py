@@ -2,18 +2,14 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.tasks.xnli import LABELS, Xnli
+from little_files import write
 
+FILE = "nli/test.en.tsv"
 HEADER = ("language", "gold_label", "sentence1", "sentence2")
 
 
-def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n")
-
-
 def test_rejects_a_reader_of_another_kind(tmp_path, vocab):
-    write(tmp_path, ("en", "neutral", "the doctor", "reads"))
+    write(tmp_path, FILE, HEADER, ("en", "neutral", "the doctor", "reads"))
     columns = {"name": "tsv", "columns": ["sentence1"]}
     with pytest.raises(DataError, match="gives sentences, not pairs"):
         Xnli(reader=columns | {"label": "gold_label"}).examples("test", "en", vocab, tmp_path)
@@ -23,11 +19,10 @@ def test_rejects_a_reader_of_another_kind(tmp_path, vocab):
 
 
 def test_reads_several_files_and_rows(tmp_path, vocab):
-    write(
-        tmp_path, *(("en", "neutral", word, "reads") for word in ("the", "doctor", "letters"))
-    )
+    rows = [("en", "neutral", word, "reads") for word in ("the", "doctor", "letters")]
+    write(tmp_path, FILE, HEADER, *rows)
     usual = ("sentence_A", "sentence_B", "entailment_judgment")
-    write(tmp_path, ("letters", "reads", "ENTAILMENT"), header=usual, name="sick.txt")
+    write(tmp_path, "sick.txt", usual, ("letters", "reads", "ENTAILMENT"))
     files = {"train.en": ["sick.txt[:1]", "nli/test.en.tsv[:2]"], "test.en": "sick.txt[1:]"}
     task = Xnli(files=files)
     train = task.examples("train", "en", vocab, tmp_path)

@@ -1,11 +1,9 @@
 """Word types: numbering must agree with slicing the lines by hand."""
 
-import subprocess
-import sys
-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import run_code
 from interlace.text import Text
 from interlace.text.types import WordTypes
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -45,10 +43,4 @@ def test_pandas_is_not_imported_where_interrupts_would_be_lost(tmp_path):
     code += "pairs = WordPairs.of([TextPairs.of(['a b'], ['x'], word_tokenizer='unicode')])\n"
     code += "count_phrases(pairs, Ragged.of([[(0, 0)]], width=2)).write(sys.argv[1])\n"
     code += "print('pandas' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "t")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False\n"
+    assert run_code(code, tmp_path / "t").stdout == "False\n"

@@ -1,11 +1,9 @@
 """Which precision a run trains in where it may choose, and how many operations are counted."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 
+from command_line import run_code
 from interlace.training.device import accelerator_for, resolved
 
 
@@ -41,8 +39,5 @@ def test_memory_does_not_grow_with_the_number_of_shapes():
         "        layer(torch.ones(rows, 64))\n"
         "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", work], capture_output=True, text=True, check=True
-    )
-    peaks = [int(peak) for peak in done.stdout.split()]
+    peaks = [int(peak) for peak in run_code(work).stdout.split()]
     assert peaks[-1] - peaks[0] < 200, peaks

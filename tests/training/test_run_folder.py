@@ -1,11 +1,10 @@
 """A run's folder: its lock and its records."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from command_line import run_code
 from interlace.core.errors import DataError, RunError
 from interlace.training.run_folder import append_line, cut_metrics, locked, read_run
 
@@ -14,9 +13,7 @@ def test_rejects_a_folder_in_use(tmp_path):
     code = "import sys, pathlib\nfrom interlace.training.run_folder import locked\n"
     code += "with locked(pathlib.Path(sys.argv[1])): pass"
     with locked(tmp_path):
-        other = subprocess.run(
-            [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False
-        )
+        other = run_code(code, tmp_path, check=False)
     assert "RunError" in other.stderr
     assert "in use by another process" in other.stderr
 
