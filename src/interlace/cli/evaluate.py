@@ -9,7 +9,7 @@ import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Changes, comma_separated, language_codes, parse_changes
+from interlace.cli.common.options import Changes, comma_separated, parse_changes
 from interlace.cli.common.output import print_table
 from interlace.core.display import listed
 from interlace.core.errors import SettingsError
@@ -82,7 +82,7 @@ def evaluate(
     target = target_of(model, read_recipe(recipe, key_changes) if recipe else None, into)
     if key_changes and not recipe:
         target = replace(target, recipe=change_recipe(target.recipe, key_changes))
-    codes = language_codes(languages)
+    codes = comma_separated(languages)
     if codes:
         target = replace(target, recipe=score_languages(target.recipe, codes))
     names = comma_separated(",".join(on))

@@ -7,7 +7,7 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import language_codes
+from interlace.cli.common.options import comma_separated
 from interlace.core.json_files import JsonObject
 
 
@@ -37,6 +37,6 @@ def toy(
     if pairs:
         settings |= ToyCorpus.sizes(pairs)
     if languages:
-        settings["languages"] = language_codes(languages)
+        settings["languages"] = comma_separated(languages)
     write_toy(ToyCorpus(**settings), into)
     print_line(into)
