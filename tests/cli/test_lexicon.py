@@ -14,10 +14,10 @@ run = partial(command, "lexicon")
 @pytest.fixture(autouse=True)
 def _text(tmp_path, monkeypatch):
     """`house` is `Haus` twice and `Heim` once; `Heim` is also `home`, as often as it is anything."""
-    write_lines(tmp_path / "a.en", ["the house .", "a house .", "my house", "home , home"])
-    write_lines(tmp_path / "a.de", ["das Haus .", "ein Haus .", "mein Heim", "Heim , Heim"])
-    write_lines(tmp_path / "links", ["0-0 1-1 2-2", "0-0 1-1 2-2", "0-0 1-1", "0-0 1-1 2-2"])
     monkeypatch.chdir(tmp_path)
+    write_lines("a.en", ["the house .", "a house .", "my house", "home , home"])
+    write_lines("a.de", ["das Haus .", "ein Haus .", "mein Heim", "Heim , Heim"])
+    write_lines("links", ["0-0 1-1 2-2", "0-0 1-1 2-2", "0-0 1-1", "0-0 1-1 2-2"])
 
 
 @pytest.mark.parametrize(

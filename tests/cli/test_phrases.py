@@ -16,10 +16,10 @@ WORDS = [("the", "das"), ("red", "rote"), ("house", "Haus")]
 @pytest.fixture(autouse=True)
 def _text(tmp_path, monkeypatch):
     """Files in the working folder: two sentences, of which one stands twice, and an empty one."""
-    write_lines(tmp_path / "a.en", ["the red house", "the house", "", "the house"])
-    write_lines(tmp_path / "a.de", ["das rote Haus", "das Haus", "", "das Haus"])
-    write_lines(tmp_path / "links", ["0-0 1-1 2-2", "0-0 1-1", "", "0-0 1-1"])
     monkeypatch.chdir(tmp_path)
+    write_lines("a.en", ["the red house", "the house", "", "the house"])
+    write_lines("a.de", ["das rote Haus", "das Haus", "", "das Haus"])
+    write_lines("links", ["0-0 1-1 2-2", "0-0 1-1", "", "0-0 1-1"])
 
 
 def pairs(done):

@@ -13,12 +13,12 @@ run = partial(command, "project")
 
 @pytest.fixture(autouse=True)
 def _text(tmp_path, monkeypatch):
-    write_lines(tmp_path / "a.en", ["Anna sees Berlin", "big"])
-    write_lines(tmp_path / "a.de", ["Berlin sieht Anna jetzt", "groß"])
-    write_lines(tmp_path / "links", ["0-2 1-1 2-0", "0-0"])
-    write_lines(tmp_path / "tags", ["PROPN VERB PROPN", "ADJ"])
-    write_lines(tmp_path / "names", ["B-PER O B-LOC", "O"])
     monkeypatch.chdir(tmp_path)
+    write_lines("a.en", ["Anna sees Berlin", "big"])
+    write_lines("a.de", ["Berlin sieht Anna jetzt", "groß"])
+    write_lines("links", ["0-2 1-1 2-0", "0-0"])
+    write_lines("tags", ["PROPN VERB PROPN", "ADJ"])
+    write_lines("names", ["B-PER O B-LOC", "O"])
 
 
 def test_projects_tags_and_names_along_given_or_computed_alignments():

@@ -182,11 +182,6 @@ def test_user_errors_exit_with_code_2(python, run_folder, arguments, text, said)
     assert b"Traceback" not in told
 
 
-def test_rejects_unknown_search_settings(run_folder):
-    with pytest.raises(SettingsError, match=r"did you mean 'max_ratio'"):
-        translate(run_folder, *DIRECTION, "--set", "max_ration=2")
-
-
 def test_rejects_what_is_no_finished_translation_model(run_folder, vocab, source, tmp_path):
     (little_run(tmp_path / "unfinished", vocab) / "run.json").unlink()
     shutil.rmtree(little_run(tmp_path / "emptied", vocab) / "model")

@@ -77,6 +77,10 @@ def recipe(root, **changes):
     return Recipe.read({**tomllib.loads(RECIPE), "data_root": str(root), **changes})
 
 
+def keys(messages):
+    return [message.split(":")[0] for message in messages]
+
+
 @pytest.mark.parametrize(
     ("path", "key"),
     [
@@ -90,7 +94,7 @@ def recipe(root, **changes):
 def test_names_the_key_of_each_missing_file_of_training(root, tmp_path, path, key):
     (root / path).unlink()
     told = missing_inputs(recipe(root)).training
-    assert [message.split(":")[0] for message in told] == [key]
+    assert keys(told) == [key]
     assert path in told[0]
     file = tmp_path / "recipe.json"
     file.write_text(json.dumps(recipe(root).dump()))
@@ -106,9 +110,7 @@ def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, pat
     missing = missing_inputs(recipe(root))
     assert missing.training == []
     task = "pos" if path.startswith("pos") else "retrieval"
-    assert [message.split(":")[0] for message in missing.evaluation] == [
-        f"evaluate.tasks.{task}"
-    ]
+    assert keys(missing.evaluation) == [f"evaluate.tasks.{task}"]
     (tmp_path / "own.json").write_text(json.dumps(recipe(root).dump()))
     study = tmp_path / "study.toml"
     study.write_text("name = 'own'\n[systems.own]\nrecipe = 'own.json'\n")
@@ -134,9 +136,7 @@ def test_groups_with_the_same_pair_are_told_apart(root):
     annotations = [asked.annotations(name) for name in asked.named_corpora]
     assert annotations == [frozenset(), frozenset({"links"})]
     (root / "parallel/train.en-de.links").unlink()
-    assert [message.split(":")[0] for message in missing_inputs(asked).training] == [
-        "align.links"
-    ]
+    assert keys(missing_inputs(asked).training) == ["align.links"]
     held_out = {"pairs": ["en-de"], "dev": sides}
     with pytest.raises(
         SettingsError, match=r"tlm.corpora: no parallel corpus 'en-de'.*second:en-"

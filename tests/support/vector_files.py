@@ -1,15 +1,24 @@
-"""Word vectors in the text format of word2vec."""
+"""Word vectors: little ones, and their text format of word2vec."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from interlace.embeddings import WordVectors
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from interlace.embeddings import WordVectors
+
+def in_the_plane(language: str, **degrees: float) -> WordVectors:
+    """Words at these angles; German vectors are twice as long as those of other languages."""
+    angles = np.radians(list(degrees.values()))
+    length = 2 if language == "de" else 1
+    rows = length * np.stack([np.cos(angles), np.sin(angles)], 1)
+    return WordVectors(language, list(degrees), rows.astype("f"))
 
 
 def write_vec(path: Path, vectors: WordVectors) -> None:

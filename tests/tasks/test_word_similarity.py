@@ -2,22 +2,15 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.embeddings import WordVectors
 from interlace.tasks.word_similarity import (
     WordSimilarity,
     correlations,
     read_pairs,
 )
 from little_files import write
+from vector_files import in_the_plane
 
 SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8"
-
-
-def at(language, **degrees):
-    angles = np.radians(list(degrees.values()))
-    return WordVectors(
-        language, list(degrees), np.stack([np.cos(angles), np.sin(angles)], 1).astype("f")
-    )
 
 
 def scored(root, vectors, language="en", **settings):
@@ -42,11 +35,14 @@ def test_correlations_by_hand():
 
 def test_ranks_by_cosine_within_and_across_languages(tmp_path):
     write(tmp_path, "similarity/en.tsv", SIMLEX)
-    good = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
+    good = in_the_plane("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
     assert scored(tmp_path, [good])["spearman"] == 100
     assert scored(tmp_path, [good])["coverage"] == 100
     write(tmp_path, "similarity/en-de.tsv", "old\tneu\t0\nsmart\tklug\t9.7\nhard\tschwer\t8")
-    vectors = at("en", old=0, smart=40, hard=80), at("de", neu=170, klug=41, schwer=100)
+    vectors = (
+        in_the_plane("en", old=0, smart=40, hard=80),
+        in_the_plane("de", neu=170, klug=41, schwer=100),
+    )
     assert scored(tmp_path, vectors, "en-de")["spearman"] == 100
     with pytest.raises(DataError, match="no word vectors of 'de'"):
         scored(tmp_path, vectors[:1], "en-de")
@@ -55,7 +51,7 @@ def test_ranks_by_cosine_within_and_across_languages(tmp_path):
 def test_pairs_without_vectors_are_skipped_or_get_the_midpoint(tmp_path):
     """With 0.5 for the pair that has none: gold 0 9 8 5 against cosines -.98 1 .94 .5, ranks all right."""
     write(tmp_path, "similarity/en.tsv", SIMLEX, "odd\tqueer\t5")
-    vectors = [at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)]
+    vectors = [in_the_plane("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)]
     left = scored(tmp_path, vectors)
     assert (left["spearman"], left["coverage"]) == (100, 75)
     assert scored(tmp_path, vectors, missing="midpoint")["spearman"] == 100
@@ -64,10 +60,13 @@ def test_pairs_without_vectors_are_skipped_or_get_the_midpoint(tmp_path):
 def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
     write(tmp_path, "similarity/en.tsv", SIMLEX)
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
-        scored(tmp_path, [at("en", old=0, new=1)])
+        scored(tmp_path, [in_the_plane("en", old=0, new=1)])
     write(tmp_path, "similarity/en.tsv", "old\tnew\t5", "smart\tclever\t5", "hard\ttough\t5")
     with pytest.raises(DataError, match="all 3 pairs have the score 5"):  # Spearman's is 0 / 0
-        scored(tmp_path, [at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)])
+        scored(
+            tmp_path,
+            [in_the_plane("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)],
+        )
 
 
 def test_a_header_is_a_first_line_without_a_score(tmp_path):

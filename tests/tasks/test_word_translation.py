@@ -8,6 +8,7 @@ from interlace.embeddings import WordVectors
 from interlace.tasks.common.vectors import WordVectorSettings
 from interlace.tasks.word_translation import WordTranslation
 from little_files import write
+from vector_files import in_the_plane
 
 
 @pytest.fixture
@@ -19,17 +20,6 @@ def root(tmp_path):
         return tmp_path
 
     return put
-
-
-def at(language, **degrees):
-    """Vectors in the plane, twice as long in German."""
-    angles = np.radians(list(degrees.values()))
-    length = 2 if language == "de" else 1
-    return WordVectors(
-        language,
-        list(degrees),
-        length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"),
-    )
 
 
 def learned(folder, *pairs):
@@ -49,7 +39,7 @@ def scored(root, vectors, run=None, **settings):
 
 def test_scores_by_hand(root):
     """cat finds Katze; dog finds Katze first and Hund second; both have neighbours enough to count all (k = 10)."""
-    vectors = at("en", cat=0, dog=90), at("de", Katze=30, Hund=170)
+    vectors = in_the_plane("en", cat=0, dog=90), in_the_plane("de", Katze=30, Hund=170)
     found = scored(root(("cat", "Katze"), ("dog", "Hund")), vectors)
     assert found["p@1 cosine"] == 50
     assert found["p@5 cosine"] == 100
@@ -65,7 +55,7 @@ def test_scores_by_hand(root):
 
 
 def test_any_translation_of_a_word_counts(root):
-    vectors = at("en", cat=0), at("de", Katze=80, Kater=1, Hund=40)
+    vectors = in_the_plane("en", cat=0), in_the_plane("de", Katze=80, Kater=1, Hund=40)
     found = scored(
         root(("cat", "Katze"), ("cat", "Kater"), ("cat", "Katze"), ("x", "Hund")), vectors
     )
@@ -78,7 +68,10 @@ def test_any_translation_of_a_word_counts(root):
 
 
 def test_candidates_come_from_dictionary_or_vocabulary(root, monkeypatch):
-    vectors = at("en", cat=0, dog=90), at("de", Katze=5, Hund=85, Maus=1, Ratte=89)
+    vectors = (
+        in_the_plane("en", cat=0, dog=90),
+        in_the_plane("de", Katze=5, Hund=85, Maus=1, Ratte=89),
+    )
     folder = root(("cat", "Katze"), ("dog", "Hund"))
     for candidates, hits, size in [("dictionary", 100, 2), ("vocabulary", 0, 4)]:
         found = scored(folder, vectors, candidates=candidates)
@@ -93,9 +86,9 @@ def test_candidates_come_from_dictionary_or_vocabulary(root, monkeypatch):
 
 def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
     """gift, one row for both languages, finds Geschenk; rat is the translation of itself; hat has two vectors."""
-    german = at("en", Geschenk=9, gift=0, rat=90, hat=201, Hut=205)
+    german = in_the_plane("en", Geschenk=9, gift=0, rat=90, hat=201, Hut=205)
     vectors = (
-        at("en", gift=0, rat=90, hat=200),
+        in_the_plane("en", gift=0, rat=90, hat=200),
         WordVectors("de", german.words, german.vectors),
     )
     folder = root(("gift", "Geschenk"), ("rat", "rat"), ("hat", "Hut"))
@@ -105,7 +98,10 @@ def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
 
 
 ANIMALS = [("cat", "Katze"), ("dog", "Hund"), ("hound", "Hund"), ("mouse", "Maus")]
-PLACES = at("en", cat=0, dog=90, hound=85, mouse=180), at("de", Katze=5, Hund=92, Maus=300)
+PLACES = (
+    in_the_plane("en", cat=0, dog=90, hound=85, mouse=180),
+    in_the_plane("de", Katze=5, Hund=92, Maus=300),
+)
 
 
 def test_the_score_is_over_held_out_words_if_there_are_any(root, caplog):
@@ -131,7 +127,10 @@ def test_shared_rows_stay_with_their_words(root):
         task.examples("test", "de", None, folder), shared=np.array([False, False, False, True])
     )
     # cat is no neighbor of Katze; doctor and dog are found. Only cat shares an embedding row with a training entry.
-    vectors = at("en", cat=170, dog=90, doctor=0), at("de", arzt=0, Hund=90, Katze=60)
+    vectors = (
+        in_the_plane("en", cat=170, dog=90, doctor=0),
+        in_the_plane("de", arzt=0, Hund=90, Katze=60),
+    )
     found = task.measure_words({side.language: side for side in vectors}, examples)
     assert found["p@1 cosine"] == 100
     assert found["p@1 cosine, all"] == pytest.approx(200 / 3)

@@ -33,8 +33,12 @@ def run(grid, tmp_path, monkeypatch):
     return call
 
 
+def folder_of(tmp_path, cell):
+    return tmp_path / "study" / "cells" / cell
+
+
 def calls(tmp_path, cell):
-    path = tmp_path / "study" / "cells" / cell / "calls.jsonl"
+    path = folder_of(tmp_path, cell) / "calls.jsonl"
     return (
         [json.loads(line) for line in path.read_text().split("\n") if line]
         if path.exists()
@@ -47,7 +51,7 @@ def commands(tmp_path, cell):
 
 
 def told(tmp_path, cell):
-    return json.loads((tmp_path / "study" / "cells" / cell / "cell.json").read_text())
+    return json.loads((folder_of(tmp_path, cell) / "cell.json").read_text())
 
 
 def scores(tmp_path):
@@ -89,10 +93,7 @@ def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
         f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)
     }
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
-    assert (
-        "some lines first"
-        in (tmp_path / "study" / "cells" / "a,seed=0" / "log.txt").read_text()
-    )
+    assert "some lines first" in (folder_of(tmp_path, "a,seed=0") / "log.txt").read_text()
     assert {row.system for row in scores(tmp_path)} == {"b"}
     assert run().failed == {}  # `about` is no setting, so these are the same cells
     assert commands(tmp_path, "a,seed=0") == ["pretrain"] * 3 + ["evaluate"]
@@ -108,7 +109,7 @@ def wait_for(path):
 
 def test_a_stopped_study_interrupts_its_child_and_resumes(run, tmp_path):
     def interrupt():
-        wait_for(tmp_path / "study" / "cells" / "a,seed=0" / "asleep")
+        wait_for(folder_of(tmp_path, "a,seed=0") / "asleep")
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -116,9 +117,9 @@ def test_a_stopped_study_interrupts_its_child_and_resumes(run, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run({"systems.a.set.about": "sleep"})
     thread.join()
-    assert (tmp_path / "study" / "cells" / "a,seed=0" / "interrupted").exists()
+    assert (folder_of(tmp_path, "a,seed=0") / "interrupted").exists()
     assert told(tmp_path, "a,seed=0")["state"] == "stopped"
-    assert not (tmp_path / "study" / "cells" / "b,seed=0").exists()
+    assert not folder_of(tmp_path, "b,seed=0").exists()
     assert run().failed == {}
 
 
@@ -164,7 +165,7 @@ def checkpoint(model):
 def test_checkpoint_is_only_evaluated(run, tmp_path):
     run(checkpoint("some/model"), only="c")
     [call] = calls(tmp_path, "c")
-    run_folder = tmp_path / "study" / "cells" / "c"
+    run_folder = folder_of(tmp_path, "c")
     assert call["arguments"] == [
         *("evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json")),
         *("--tasks", "retrieval", "--seeds", "1", "--output", str(run_folder)),
@@ -219,9 +220,7 @@ def test_a_folder_holds_one_study(run):
 
 def test_rejects_damaged_cell_files(run, tmp_path):
     run(only="a,seed=0")
-    (tmp_path / "study" / "cells" / "a,seed=0" / "cell.json").write_text(
-        '{"seconds": 3, "training": 1'
-    )
+    (folder_of(tmp_path, "a,seed=0") / "cell.json").write_text('{"seconds": 3, "training": 1')
     with pytest.raises(RunError, match=r"cell.json: damaged"):
         run()
 
@@ -281,10 +280,10 @@ def test_two_processes_share_the_cells_and_write_the_same_results(start, grid, t
 
 def test_a_cell_of_another_process_is_done_last_or_taken_over(run, start, tmp_path, caplog):
     other = start("sleep")
-    wait_for(tmp_path / "study" / "cells" / "a,seed=0" / "asleep")
+    wait_for(folder_of(tmp_path, "a,seed=0") / "asleep")
 
     def kill():
-        wait_for(tmp_path / "study" / "cells" / "b,seed=1" / "scores.json")
+        wait_for(folder_of(tmp_path, "b,seed=1") / "scores.json")
         other.kill()
 
     thread = threading.Thread(target=kill)
