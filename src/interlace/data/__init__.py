@@ -85,11 +85,6 @@ class Sentences(_Columns):
         """(n,) subwords per row."""
         return self.ids.lengths
 
-    @property
-    def side_lengths(self) -> tuple[IntArray, ...]:
-        """(n,) subwords per row of the only side."""
-        return (self.ids.lengths,)
-
 
 @dataclass(frozen=True)
 class KnownPhrases:
@@ -149,11 +144,6 @@ class Pairs(_Columns):
     def lengths(self) -> IntArray:
         """(n,) subwords of both sides together."""
         return self.source.lengths + self.target.lengths
-
-    @property
-    def side_lengths(self) -> tuple[IntArray, ...]:
-        """(n,) subwords of the source, and (n,) of the target."""
-        return self.source.lengths, self.target.lengths
 
 
 @dataclass(frozen=True)

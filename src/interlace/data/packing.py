@@ -94,14 +94,14 @@ class Streams:
 class PackedSentences:
     """The rows of a corpus, packed into longer rows.
 
-    corpus: sentences or pairs. max_length: subwords per side of a row, with separators between sentences.
+    max_length: subwords per side of a row, with separators between sentences.
     separator: the id between two sentences.
     rows: numbers of the rows to use; default: all. One that is too long is alone, one with an empty side skipped.
     """
 
     def __init__(
         self,
-        corpus: Corpus | ParallelCorpus | Sentences | Pairs,
+        corpus: Corpus | ParallelCorpus,
         max_length: int,
         separator: int,
         rows: IntArray | None = None,
