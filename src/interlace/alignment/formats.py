@@ -387,13 +387,11 @@ def _detect_base(
         return 1
     has_text = sentence_lengths.max() <= MAX_WORDS
     if not has_text and smallest == 1 and aligned_pairs >= _MIN_EVIDENCE:
-        notes["aligned pairs, none with a word 0: words assumed to count from 1"] = (
-            aligned_pairs
-        )
+        note = "aligned pairs, none with a word 0: words assumed to count from 1"
+        notes[note] = aligned_pairs
         return 1
-    notes["aligned pairs without evidence whether words count from 0 or 1: 0 assumed"] = (
-        aligned_pairs
-    )
+    note = "aligned pairs without evidence whether words count from 0 or 1: 0 assumed"
+    notes[note] = aligned_pairs
     return 0
 
 

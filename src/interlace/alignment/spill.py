@@ -47,9 +47,8 @@ class SpilledColumn:
         self._file.flush()
         if not self._rows:  # an empty file cannot be mapped
             return np.zeros((0, *self._width), self._dtype)
-        return np.memmap(self._file, self._dtype, "r+", shape=(self._rows, *self._width)).view(
-            np.ndarray
-        )
+        shape = (self._rows, *self._width)
+        return np.memmap(self._file, self._dtype, "r+", shape=shape).view(np.ndarray)
 
 
 class SpilledRows:

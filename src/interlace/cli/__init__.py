@@ -85,13 +85,14 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
     """
     parameters: list[Parameter] = []
     groups: dict[str, Any] = {}
+    declared = signature(command).parameters
     for name, hint in get_type_hints(command, include_extras=True).items():
         if isinstance(hint, type) and is_dataclass(hint):
             groups[name] = hint
             parameters += signature(hint).parameters.values()
         elif name != "return":
-            parameter = signature(command).parameters[name]
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
+            parameter = declared[name].replace(kind=Parameter.KEYWORD_ONLY, annotation=hint)
+            parameters.append(parameter)
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
 
     @wraps(command)

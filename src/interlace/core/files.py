@@ -363,9 +363,8 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 def _names(folder: Path) -> list[str]:
     """Return the file names of a folder, at most 200."""
-    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))[
-        :200
-    ]
+    names = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
+    return sorted(names)[:200]
 
 
 def must_take_a_file(path: Path) -> None:

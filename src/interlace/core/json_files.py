@@ -181,9 +181,8 @@ def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
         text = text.decode("utf-8-sig")
     try:
         data = parse(text)
-        deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(
-            data
-        )
+        levels = text.count("[") + text.count("{") + text.count(".")
+        deep = levels >= MAX_DEPTH and _is_deep(data)
     except RecursionError:
         deep = True
     if deep:

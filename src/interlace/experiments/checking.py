@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from interlace.core.data_root import Root
 from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationSearch, HeldOutSet
@@ -56,13 +57,14 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     overlaps = InspectionReport("held-out text in training text", {"sets": len(sets)})
     for result in search.results():
         overlaps.findings += result.findings()
-    overlaps.findings += _shared_by_splits(recipe, sets)
+    overlaps.findings += _shared_by_splits(recipe, root, sets)
     return [*reports, overlaps]
 
 
-def _shared_by_splits(recipe: Recipe, sets: Sequence[HeldOutSet]) -> Iterator[Finding]:
+def _shared_by_splits(
+    recipe: Recipe, root: Root, sets: Sequence[HeldOutSet]
+) -> Iterator[Finding]:
     """Yield findings for held-out text of a task that its own training split has, unless that is removed."""
-    root = data_root(recipe)
     for name in recipe.evaluate.tasks:
         task = resolve_task(recipe, name)
         if not isinstance(task, FineTuneTask) or task.decontaminate:

@@ -265,9 +265,8 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
 
 def unused_bias(model: Any) -> Tensor | None:
     """Return the bias of an untied BERT or RoBERTa head that nothing reads, or None."""
-    head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(
-        model, "lm_head", None
-    )
+    bert_head = getattr(getattr(model, "cls", None), "predictions", None)
+    head: Any = bert_head or getattr(model, "lm_head", None)
     bias: Tensor | None = getattr(head, "bias", None)
     if bias is None or bias is head.decoder.bias:
         return None

@@ -117,9 +117,8 @@ class Mt(TranslationTask):
             return self._parts(query, query.source), self._parts(query, query.language)
         except MissingDataError as error:
             try:
-                return self._parts(opposite, query.source), self._parts(
-                    opposite, query.language
-                )
+                source_parts = self._parts(opposite, query.source)
+                return source_parts, self._parts(opposite, query.language)
             except MissingDataError:
                 raise error from None
 

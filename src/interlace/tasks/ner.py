@@ -124,9 +124,8 @@ class Ner(TaggingTask):
             predicted_count = int(is_kind.sum())
             right_count = int((is_kind & right).sum())
             if gold_count or predicted_count:
-                metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, right_count)[
-                    "f1"
-                ]
+                rates = entity_rates(gold_count, predicted_count, right_count)
+                metrics[f"f1 {kind}"] = rates["f1"]
         metrics |= self.unread(predictions, is_known)
 
         sentences = gold.rows()  # (W,) the sentence of each word

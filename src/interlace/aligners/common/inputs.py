@@ -185,7 +185,6 @@ class Prior:
         ]
         pairs = np.stack(columns, axis=1)
         entries, numbers = np.unique(pairs, axis=0, return_inverse=True)
-        counts = np.bincount(numbers.reshape(-1), lexicon.counts, len(entries)).astype(
-            np.float64
-        )
+        sums = np.bincount(numbers.reshape(-1), lexicon.counts, len(entries))
+        counts = sums.astype(np.float64)
         return cls(entries, counts)

@@ -336,10 +336,10 @@ class _Clause(Clause):
             auxiliary = tense != "present"
         elif auxiliary:
             root.form = verb.stem + _IMPERFECT[agreement]
+        elif tense == "past":
+            root.form = _perfect(verb.stem)[agreement]
         else:
-            root.form = (_perfect(verb.stem) if tense == "past" else _future(verb.stem))[
-                agreement
-            ]
+            root.form = _future(verb.stem)[agreement]
         if auxiliary:
             forms, lemma = _BE[tense]
             return [Token(forms[agreement], "AUX", "tense", "aux", lemma=lemma)]
