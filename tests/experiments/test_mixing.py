@@ -188,6 +188,8 @@ def test_held_out_pairs_evaluate_every_direction_of_translation_objectives_only(
 def test_an_update_is_the_same_on_every_number_of_processes_that_divides_it():
     train = TrainSettings(tokens_per_update=6144, tokens_per_micro_batch=1024)
     assert (train.micro_batches, train.micro_batch_tokens) == (6, 1024)
+    smaller = TrainSettings(tokens_per_update=512, tokens_per_micro_batch=1024)
+    assert (smaller.micro_batches, smaller.micro_batch_tokens) == (1, 512)
     for count in (1, 2, 3, 6):
         train.check_processes(count)
     with pytest.raises(SettingsError, match=r"by 4 processes evenly; .* 1536 or less"):

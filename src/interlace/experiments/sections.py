@@ -277,8 +277,8 @@ class TrainSettings(Settings):
     tokens_per_micro_batch: int | None = Field(
         None,
         ge=16,
-        description="Tokens that a device processes at once; an update is the sum of micro-batches, shared between the "
-        "processes. Default: the whole update, which only one process can train.",
+        description="Maximum tokens that a device processes at once; an update is the sum of micro-batches, shared "
+        "between the processes. Default: the whole update, which only one process can train.",
     )
     alternate: bool = Field(
         False, description="Alternate objectives, one update each (XLM); else sample by weight."
@@ -353,7 +353,9 @@ class TrainSettings(Settings):
     @property
     def micro_batch_tokens(self) -> int:
         """Tokens of a micro-batch with padding."""
-        return self.tokens_per_micro_batch or self.tokens_per_update
+        return min(
+            self.tokens_per_micro_batch or self.tokens_per_update, self.tokens_per_update
+        )
 
     @property
     def micro_batches(self) -> int:
