@@ -32,6 +32,12 @@ def test_progress_is_logged_at_intervals(caplog):
     ]
 
 
+def test_a_slow_speed_is_in_tokens(caplog):
+    with _progress.training_bar("small") as watch:
+        watch(TrainingStep(1, "mlm", "en", {"mlm": 2.0}, 100, 0, 1, 4.0, 0.01, last=10))
+    assert "25 tokens/s" in caplog.text
+
+
 def test_log_lines_tell_the_remaining_time_since_this_start(monkeypatch, caplog):
     clock = iter([0.0, 100.0, 160.0, 200.0])
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))

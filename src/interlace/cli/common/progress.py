@@ -109,7 +109,10 @@ class _TrainingState:
             for term, loss in step.losses.items():
                 name = term if term == step.objective else f"{step.objective}/{term}"
                 self._smoothed(name, loss)
-        parts = [f"{speed / 1000:.1f}k tokens/s"]
+        if speed < 1000:
+            parts = [f"{speed:.0f} tokens/s"]
+        else:
+            parts = [f"{speed / 1000:.1f}k tokens/s"]
         for name, average in self.averages.items():
             if name != "tokens/s":
                 parts.append(f"{name} {average:.3f}")
