@@ -25,15 +25,10 @@ from interlace.scores.published import find_rows
 def comparison_of(runs: Sequence[ReportedRun]) -> ComparisonTable:
     """Return the comparison of the runs' columns with the first, and with the rows of papers on their tasks."""
     scores = all_scores(runs)
-    systems_of_one_run = set()  # tests over examples are statements about single models
-    for system, rows in scores.group("system").items():
-        if len(rows.unique("run")) == 1:
-            systems_of_one_run.add(system)
-    rows = scores.filter(lambda row: row.system in systems_of_one_run)
     return ComparisonTable(
         scores,
         cited=rows_on(scores.unique("task"), cited_rows(runs)),
-        example_tests=compare_over_examples(rows, scores[0].system),
+        example_tests=compare_over_examples(scores, scores[0].system),
     )
 
 
