@@ -17,7 +17,7 @@ from interlace.experiments.card import write_card
 from interlace.experiments.contamination import stored_contamination
 from interlace.experiments.data_root import data_root
 from interlace.experiments.model_folder import ModelMetadata
-from interlace.experiments.recipe import Recipe, resolve_task
+from interlace.experiments.recipe import Recipe, resolve_task, task_type
 from interlace.experiments.run import Run
 from interlace.experiments.score_store import (
     Place,
@@ -240,11 +240,12 @@ def _models_folder(target: Target) -> Path:
 
 def _task(target: Target, name: str) -> Task:
     """Return a task bound to the model; translation tasks take its learned directions."""
-    task: Any = resolve_task(target.recipe, name, {})
-    metadata = target.metadata if task.translates else None
+    metadata = None
+    if task_type(target.recipe, name).translates:
+        metadata = target.metadata  # of a hub's model, a download
+    learned = {} if metadata is None else metadata.max_source_lengths
+    task: Any = resolve_task(target.recipe, name, learned)
     if metadata is not None:
-        learned = metadata.max_source_lengths
-        task = resolve_task(target.recipe, name, learned)
         languages = task.targets or target.recipe.evaluate.targets
         directions = [str(task.direction(language)) for language in languages]
         untrained = [direction for direction in directions if direction not in learned]

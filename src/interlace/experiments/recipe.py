@@ -387,6 +387,12 @@ def max_source_lengths(recipe: Recipe) -> dict[str, int]:
     return lengths
 
 
+def task_type(recipe: Recipe, name: str) -> type[Task]:
+    """Return the class of a task of the recipe, or of the registry."""
+    settings = recipe.evaluate.tasks.get(name, {})
+    return TASKS.get(settings.get("task", name))
+
+
 def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = None) -> Task:
     """Return a task as the recipe configures it; tasks with a `source` setting default to the recipe's source.
 
@@ -396,8 +402,7 @@ def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = 
     learned: maximum source lengths by learned direction; None: those that the recipe trains.
     """
     settings = recipe.evaluate.tasks.get(name, {})
-    task_type = TASKS.get(settings.get("task", name))
-    if "source" in task_type.model_fields:
+    if "source" in task_type(recipe, name).model_fields:
         settings = {"source": recipe.evaluate.source, **settings}
     task: Any = _task(name, settings)
     if not task.translates:
