@@ -102,7 +102,7 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     ("options", "said"),
     [
         ("--aligner diagnal", "did you mean 'diagonal'"),
-        ("--languages english,de", "such as en,de"),
+        ("--languages e.n,de", "such as 'en' or 'zh_tw'; .* found 'e.n'"),
         ("--languages en", "expected source and target"),
         ("--aligner GIZA++", "did you mean 'gibbs'"),
         ("--set symmetrization=gdfa", "grow-diag-final"),

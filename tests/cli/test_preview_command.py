@@ -20,10 +20,11 @@ def test_shows_sentences_and_batches():
 
 
 def test_own_sentences():
-    own = ["--source", "the cat sleeps", "--target", "le chat dort", "--languages", "en,fr"]
+    own = ["--source", "the cat sleeps", "--target", "le chat dort"]
+    own += ["--languages", "en,inverted"]  # as in recipes, any name
     text = shown("word_aligned", *own, "--alignments", "1-1")
     assert ["aligned", "to", "chat"] in [line.split() for line in text.splitlines()]
-    assert "en-fr:" in text
+    assert "en-inverted:" in text
     with pytest.raises(DataError, match="9-0 is out of range"):
         shown("weam", "--alignments", "9-0")
 

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from interlace.cli import Code, Json, load_plugins, output, print_json
-from interlace.cli.common.options import Changes, language_codes, language_of, parse_changes
+from interlace.cli.common.options import Changes, language_names, language_of, parse_changes
 from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
@@ -53,11 +53,9 @@ def check(
 
             reports = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
-            reports = [
-                check_files(
-                    [Path(name) for name in what], language_codes(languages), reader, watch
-                )
-            ]
+            paths = [Path(name) for name in what]
+            names = language_names(languages, len(paths))
+            reports = [check_files(paths, names, reader, watch)]
     failed = any(report.failed for report in reports)
     if as_json:
         print_json({"reports": [report.dump() for report in reports], "failed": failed})

@@ -36,8 +36,9 @@ def preview(
         ),
     ] = "",
     languages: Annotated[
-        str, typer.Option("--languages", help="Languages of the two sentences.")
-    ] = "en,de",
+        str,
+        typer.Option("--languages", help="Languages of the two sentences. Default: en,de."),
+    ] = "",
     vocab: Annotated[
         str,
         typer.Option(
@@ -86,16 +87,18 @@ def preview(
 
 def _example(languages: str, source: str, target: str, links: str) -> PreviewPair:
     """Return the sentences to preview: the user's, or the built-in ones with their alignments or the user's."""
-    from interlace.cli.common.options import language_codes
+    from interlace.cli.common.options import language_names
     from interlace.core.errors import SettingsError
     from interlace.experiments.preview import PreviewPair
 
-    codes = language_codes(languages, 2)
-    if len(set(codes)) != 2:
+    names = language_names(languages, 2)
+    if names and names[0] == names[1]:
         raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
     if bool(source) != bool(target):
         raise SettingsError("give both --source and --target, or neither")
-    example = PreviewPair(languages=(codes[0], codes[1]))
+    example = PreviewPair()
+    if names:
+        example = replace(example, languages=(names[0], names[1]))
     if source:
         return replace(example, source=source, target=target, links=links)
     if links:

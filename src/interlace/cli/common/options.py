@@ -1,6 +1,5 @@
 """Options that several commands share, and how they are read."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,20 +103,27 @@ def comma_separated(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def language_codes(text: str, count: int | None = None) -> list[str]:
-    """Return the comma-separated codes of `--languages`, none of an empty text; count: how many there must be."""
-    codes = comma_separated(text)
-    is_complete = not codes or count in {None, len(codes)}
-    if not is_complete or not all(map(_LANGUAGE.fullmatch, codes)):
-        what = "language codes" if count is None else "source and target"
-        raise SettingsError(
-            f"--languages {text!r}: expected {what}, such as en,de; also eng, zh-Hant or en_x"
+def language_names(text: str, count: int) -> list[str]:
+    """Return the comma-separated languages of `--languages`, named as in recipes; none of an empty text.
+
+    count: how many there must be: 1, or 2 for source and target.
+    """
+    names = comma_separated(text)
+    if not names:
+        return []
+    if len(names) != count:
+        expected = (
+            "one language, such as en" if count == 1 else "source and target, such as en,de"
         )
-    return codes
+        raise SettingsError(f"--languages {text!r}: expected {expected}")
+    from interlace.core.names import check_language
 
-
-# as in BCP 47, for which a data set may write an underscore; derived languages have names such as en_x_inv
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)*")
+    for name in names:
+        try:
+            check_language(name)
+        except ValueError as error:
+            raise SettingsError(f"--languages: {error}") from None
+    return names
 
 
 def language_of(path: Path) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
-from interlace.cli.common.options import TextOptions, language_codes, language_of
+from interlace.cli.common.options import TextOptions, language_names, language_of
 from interlace.core.display import show_as
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
@@ -66,7 +66,7 @@ class ParallelFiles:
         default_reader = "lines" if len(files) == 2 else reader_for(files[0], "joined")
         reader_name = options.reader or default_reader
         reader_class = READERS.get(reader_name)
-        codes = language_codes(options.languages, 2) or list(recorded) or _languages_of(files)
+        codes = language_names(options.languages, 2) or list(recorded) or _languages_of(files)
         paths = [must_exist(path) for path in with_stdin(files)]
         if not options.reader:
             for path in paths:
