@@ -28,9 +28,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from _common import Target, environment, report
+from _random_training import (
+    BASE,
+    MINIATURE,
+    Shape,
+    from_shape,
+    random_pairs,
+    sources_of,
+    training_of,
+    vocabulary,
+)
 from transformers import (
     DataCollatorForLanguageModeling,
     Trainer,
@@ -39,32 +48,10 @@ from transformers import (
     logging,
 )
 
-from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.phrases import phrase_pairs
-from interlace.core.ragged import Ragged
-from interlace.core.randomness import Purpose, generator
-from interlace.data import Pairs, Sentences
-from interlace.data.packing import Streams
-from interlace.data.sampling import BucketPlan, StreamPlan
-from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
-from interlace.data.vocab import Vocab
-from interlace.models.blocks import wrap_blocks
-from interlace.models.build import from_shape
-from interlace.models.settings import Shape
-from interlace.objectives import OBJECTIVES, Resources
-from interlace.text.running import running_text
-from interlace.training.device import accelerator_for, peak_memory, resolved
-from interlace.training.loop import READ_EVERY, Progress, Training, TrainingModel, steps
-from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
-from interlace.training.optimizer import OptimizerSettings
+from interlace.training.device import peak_memory, resolved
+from interlace.training.loop import READ_EVERY, Progress, steps
 
 LARGE, SMALL = 250_000, 20_000
-BASE = Shape(
-    family="roberta", layers=12, width=768, heads=12, max_length=256, attention_dropout=0.0
-)
-MINIATURE = Shape(
-    family="roberta", layers=1, width=16, heads=2, max_length=64, attention_dropout=0.0
-)
 WARMUP, UPDATES = 2 * READ_EVERY, 4 * READ_EVERY  # multiples, because steps are read in groups
 FULL = "out of memory"
 OBJECTIVE, DEFAULTS, TUNED = "interlace", "Trainer, defaults", "Trainer, tuned"
@@ -97,72 +84,9 @@ CELLS = [
 ]
 
 
-def vocabulary(size: int) -> Vocab:
-    """Return a vocabulary of words of one token."""
-    words = (f"w{number}" for number in range(size - len(ROLES)))
-    return Vocab(word_level_tokenizer(words), ROLES, {}, "random words")
-
-
-def random_pairs(vocab: Vocab, count: int, longest: int) -> Pairs:
-    """Return pairs of sentences of equally many words, linked word by word."""
-    rng = generator(Purpose.SAMPLE, 0)
-    lengths = np.clip(rng.gamma(4.0, longest / 24, size=count).astype(int), 4, longest // 2 - 2)
-
-    def side(language: str) -> Sentences:
-        ids = Ragged.from_lengths(
-            rng.choice(vocab.regular_ids, lengths.sum()).astype(np.int32), lengths
-        )
-        return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
-
-    source, target = side("en"), side("de")
-    links = np.repeat(source.ids.columns().astype(np.int32)[:, None], 2, axis=1)
-    confidence = Ragged.from_lengths(np.ones(len(links), np.float32), lengths)
-    words = vocab.tokens(range(vocab.size))
-    text = (running_text(source.ids, words), running_text(target.ids, words))
-    links = Ragged.from_lengths(links, lengths)
-    phrases = phrase_pairs(lengths, lengths, links)
-    return Pairs(source, target, links, confidence=confidence, phrases=phrases, text=text)
-
-
-def training_of(
-    name: str,
-    vocab: Vocab,
-    shape: Shape,
-    tokens: int,
-    precision: str = "auto",
-    *,
-    compiled: bool = False,
-) -> Training:
-    """Return a training of one objective on random text."""
-    objective: Any = OBJECTIVES.build({"name": name, "max_length": shape.max_length})
-    backbone = from_shape(shape, vocab)
-    pairs = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length)
-    entries = vocab.tokens(vocab.regular_ids[:20_000])
-    lexicon = Lexicon.of(
-        (one, other, 1.0) for one, other in zip(entries[::2], entries[1::2], strict=False)
-    )
-    resources = Resources(
-        vocab, backbone.traits, lexicons={("en", "de"): lexicon}, languages=("en", "de")
-    )
-    if issubclass(objective.reads, Pairs):
-        plan: Any = BucketedBatches(
-            pairs, BucketPlan(pairs.lengths, tokens, overhead=3, max_length=shape.max_length)
-        )
-    else:
-        streams = Streams(pairs.source, shape.max_length - 2, vocab.end)
-        plan = StreamedBatches(streams, StreamPlan(len(streams), tokens, shape.max_length))
-    source = MixtureSource(name, "en-de" if issubclass(objective.reads, Pairs) else "en", objective,
-                           objective.prepare(resources), plan)  # fmt: skip
-    accelerator, settings = (
-        accelerator_for(precision),
-        OptimizerSettings(schedule="constant", warmup=0),
-    )
-    whole = TrainingModel(backbone, {name: objective}, 0)
-    wrap_blocks(backbone, checkpointing=False, compiled=compiled)
-    model = accelerator.prepare(whole)
-    last = WARMUP + UPDATES
-    return Training(model, Mixture([source], 0), settings.build(model), settings, accelerator, last,
-                    read_every=READ_EVERY)  # fmt: skip
+def text_size(shape: Shape) -> int:
+    """Return the number of sentences of random text."""
+    return 40_000 if shape is BASE else 400
 
 
 class Clock:
@@ -180,9 +104,9 @@ class Clock:
 
 def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:
     """Return tokens/s and operations a token of an objective."""
-    training = training_of(
-        cell.objective, vocabulary(size), shape, tokens, compiled=cell.compiled
-    )
+    vocab = vocabulary(size)
+    sources = sources_of([cell.objective], vocab, shape, tokens, text_size(shape))
+    training = training_of(sources, vocab, shape, WARMUP + UPDATES, compiled=cell.compiled)
     clock, timed = Clock(), []
     for step in steps(training, Progress()):
         clock(step.index)
@@ -234,7 +158,7 @@ def measure_trainer(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[st
         cell.system == TUNED,
         torch.cuda.is_available(),
     )
-    sentences = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length).source
+    sentences = random_pairs(vocab, text_size(shape), shape.max_length).source
     rows = [{"input_ids": [vocab.begin, *row.tolist(), vocab.end]} for row in sentences.ids]
     config = from_shape(shape, vocab).model.config
     model = AutoModelForMaskedLM.from_config(

@@ -68,10 +68,14 @@ def test_resumes_by_its_results(gpu_step, monkeypatch, capsys, tmp_path):
 
 
 def losses(gpu_step, objective, precision, **how):
+    return list(steps(training_of(gpu_step, objective, precision, **how), Progress()))
+
+
+def training_of(gpu_step, objective, precision, **how):
     vocab = gpu_step.vocabulary(2500)
+    sources = gpu_step.sources_of([objective], vocab, gpu_step.MINIATURE, 512, 400)
     torch.manual_seed(0)
-    training = gpu_step.training_of(objective, vocab, gpu_step.MINIATURE, 512, precision, **how)
-    return list(steps(training, Progress()))
+    return gpu_step.training_of(sources, vocab, gpu_step.MINIATURE, 16, precision, **how)
 
 
 @gpu
@@ -95,10 +99,7 @@ def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how
 def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
     made = []
     for every in (1, READ_EVERY):
-        torch.manual_seed(0)
-        training = gpu_step.training_of(
-            "weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16"
-        )
+        training = training_of(gpu_step, "weam", "bf16")
         assert list(steps(replace(training, read_every=every), Progress()))
         made.append(dict(training.model.named_parameters()))
     for name, weight in made[0].items():
@@ -108,9 +109,7 @@ def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
 @gpu
 @pytest.mark.gpu
 def test_updates_wait_for_a_gpu_only_to_be_read(gpu_step):
-    training = gpu_step.training_of(
-        "weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16"
-    )
+    training = training_of(gpu_step, "weam", "bf16")
     run = steps(training, Progress())
     for _ in range(8):
         next(run)
