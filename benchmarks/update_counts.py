@@ -155,7 +155,9 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--tokens", type=int, default=32_768, help="tokens of a batch")
     parser.add_argument("--updates", type=int, default=200)
-    parser.add_argument("--graphs", type=int, default=1, help="layers of the compiled model; 0: none")
+    parser.add_argument(
+        "--graphs", type=int, default=1, help="layers of the compiled model; 0: none"
+    )
     parser.add_argument("--verbose", action="store_true", help="also count by operation")
     options = parser.parse_args()
     shape = Shape(
