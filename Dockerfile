@@ -7,7 +7,7 @@ WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/interlace
-RUN /opt/interlace/bin/pip install --no-cache-dir --constraint constraints.txt --extra-index-url "$TORCH_INDEX" '.[hub,lora,words]'
+RUN /opt/interlace/bin/pip install --no-cache-dir --constraint constraints.txt --extra-index-url "$TORCH_INDEX" '.[hub,lora,translate,words]'
 
 FROM python:3.11-slim
 COPY --from=build /opt/interlace /opt/interlace

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from interlace.core import VERSION
+from interlace.core.errors import dependency_errors
 
 if TYPE_CHECKING:
     from interlace.aligners import load_aligner
@@ -48,7 +49,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'interlace' has no attribute {name!r}")
     module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    with dependency_errors():
+        return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:

@@ -162,5 +162,5 @@ def test_concat_gives_a_word_of_both_languages_one_vector_and_rejects_existing_o
 
 def test_error_without_gensim_names_the_command_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
-    with pytest.raises(MissingDependencyError, match="pip install gensim"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interlace\[vectors\]'"):
         SMALL.train("xx", [["a"]])

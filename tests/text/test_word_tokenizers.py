@@ -85,7 +85,7 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda _name: None)
     with pytest.raises(
         MissingDependencyError,
-        match="'moses' needs the package 'sacremoses': pip install sacremoses",
+        match=r"'moses' needs the package 'sacremoses': pip install 'interlace\[words-moses\]'",
     ):
         WORD_TOKENIZERS.build("moses")
     assert WORD_TOKENIZERS.summary("moses")
@@ -147,7 +147,7 @@ def test_only_the_requested_languages_need_their_package(monkeypatch):
         lambda name: None if name == "jieba" else True,
     )
     assert WORD_TOKENIZERS.build("by_language").of("fr")
-    with pytest.raises(MissingDependencyError, match="pip install jieba"):
+    with pytest.raises(MissingDependencyError, match="words-zh"):
         WORD_TOKENIZERS.build("by_language").of("zh")
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.alignment import WordPairs
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, dependency_errors
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.json_files import JsonObject, read_json
 from interlace.core.progress import Progress
@@ -233,6 +233,7 @@ class _Metadata(Settings):
     trained_on: TrainingText | None = None
 
 
+@dependency_errors()
 def load_aligner(folder: Path | str) -> FittedAligner:
     """Load a model that `FittedAligner.save` wrote.
 

@@ -16,7 +16,7 @@ from interlace.alignment.phrase_rules import TableRules
 from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError, dependency_errors
 from interlace.core.ragged import Ragged
 from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
@@ -88,6 +88,7 @@ class ParallelText:
         )
 
     @classmethod
+    @dependency_errors()
     def from_files(
         cls,
         source: Path | str,
@@ -215,6 +216,7 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
         return alignment_matrix(matrix)
 
 
+@dependency_errors()
 def align(
     pairs: ParallelText, aligner: str | FittedAligner = DEFAULT_ALIGNER, **settings: Any
 ) -> AlignedPairs:

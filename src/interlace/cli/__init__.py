@@ -24,7 +24,7 @@ from typer.models import ArgumentInfo
 from interlace.cli.common.options import OutputPath
 from interlace.core import VERSION
 from interlace.core.display import block, is_utf8, message, visible
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError, dependency_errors
 from interlace.core.outputs import (
     STANDARD_OUTPUT,
     Output,
@@ -106,7 +106,8 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
             options = {field.name: params.pop(field.name) for field in fields(group)}
             params[name] = group(**options)
         try:
-            command(**params)
+            with dependency_errors():
+                command(**params)
         except KeyboardInterrupt:
             raise SystemExit(130) from None
         except BrokenPipeError:

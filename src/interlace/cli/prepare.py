@@ -97,12 +97,10 @@ def _local(workers: int, code: list[Path]) -> Callable[[], Executor]:
 
 
 def _dask(address: str, code: list[Path]) -> Callable[[], Executor]:
-    from interlace.core.errors import MissingDependencyError, RunError
+    from interlace.core.errors import RunError, dependency_errors
 
-    try:
+    with dependency_errors("--scheduler"):
         distributed: Any = import_module("distributed")
-    except ImportError:
-        raise MissingDependencyError("--scheduler", "distributed", "cluster") from None
     try:
         client = distributed.Client(address, timeout="10s")
     except (OSError, TimeoutError, ValueError) as error:

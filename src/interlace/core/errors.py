@@ -4,10 +4,9 @@ Every error that a user can cause is an `InterlaceError`; the command line print
 A traceback is therefore always a bug of ours.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
 
 from interlace.core.display import listed, message
 
@@ -44,20 +43,51 @@ class LostProcessError(RunError):
     """Another process of a distributed run has ended."""
 
 
+# the extra that installs an optional package, by the name that is imported
+EXTRAS = {
+    "accelerate": "train",
+    "datasets": "hub",
+    "distributed": "dask",
+    "gensim": "vectors",
+    "huggingface_hub": "train",
+    "jieba": "words-zh",
+    "peft": "lora",
+    "pythainlp": "words-th",
+    "sacrebleu": "translate",
+    "sacremoses": "words-moses",
+    "sklearn": "train",
+    "sudachidict_core": "words-ja",
+    "sudachipy": "words-ja",
+    "tensorboard": "tensorboard",
+    "tokenizers": "train",
+    "torch": "train",
+    "transformers": "train",
+}
+
+
 class MissingDependencyError(InterlaceError):
     """An optional package is not installed; the message holds the pip command."""
 
-    def __init__(self, needed_by: str, package: str, extra: str = "") -> None:
-        wanted = f"'interlace[{extra}]'" if extra else package
+    def __init__(self, package: str, needed_by: str = "this") -> None:
+        wanted = package
+        if package in EXTRAS:
+            wanted = f"'interlace[{EXTRAS[package]}]'"
         super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
 
 
-def pandas_for(needed_by: str) -> Any:
-    """Return the optional package pandas; raise a MissingDependencyError if it is not installed."""
+@contextmanager
+def dependency_errors(needed_by: str = "") -> Iterator[None]:
+    """Convert the error of importing an optional package that is not installed to MissingDependencyError.
+
+    needed_by: what needs the packages that are imported; default: only those of `EXTRAS` are converted.
+    """
     try:
-        return import_module("pandas")
-    except ImportError:
-        raise MissingDependencyError(needed_by, "pandas") from None
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if not needed_by and package not in EXTRAS:
+            raise
+        raise MissingDependencyError(package, needed_by or "this") from error
 
 
 _MAX_COMPARED = 100  # characters of a name that is compared with others

@@ -19,7 +19,7 @@ from tokenizers import (
     pre_tokenizers,
 )
 
-from interlace.core.errors import DataError, InterlaceError, MissingDependencyError
+from interlace.core.errors import DataError, InterlaceError, dependency_errors
 from interlace.core.files import must_exist, must_not_be_special, nearest_folder, user_path
 from interlace.core.json_files import (
     JsonMapping,
@@ -108,13 +108,9 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     is_path = name.startswith((".", "/", "~")) or name.count("/") > 1
     if is_path or ("/" in name and path.parent.is_dir()):
         must_exist(path, what)
-    try:
+    with dependency_errors(f"{name!r} of the Hugging Face hub"):
         import huggingface_hub
         from huggingface_hub import errors
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{name!r} of the Hugging Face hub", "huggingface_hub"
-        ) from error
     from interlace.core.hub import failure, hub_or_cache
 
     root = Path(path.parts[0]) if path.parts else path

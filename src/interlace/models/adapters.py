@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from interlace.core.errors import MissingDependencyError, SettingsError, did_you_mean
+from interlace.core.errors import SettingsError, dependency_errors, did_you_mean
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.backbone import Backbone, parts_of
 from interlace.models.settings import LoraSettings
@@ -22,10 +22,8 @@ def add_adapters(backbone: Backbone, settings: LoraSettings, seed: int) -> None:
         SettingsError: the model has no such layers.
         MissingDependencyError: peft is not installed.
     """
-    try:
+    with dependency_errors("model.lora"):
         from peft import LoraConfig, inject_adapter_in_model
-    except ImportError as error:
-        raise MissingDependencyError("model.lora", "peft", "lora") from error
     model = backbone.model
     config = LoraConfig(
         r=settings.rank,

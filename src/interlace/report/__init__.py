@@ -7,6 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import dependency_errors
+
 if TYPE_CHECKING:
     from interlace.report.comparison_table import ComparisonTable
     from interlace.report.page import read_scores, write_report
@@ -31,6 +33,7 @@ def __getattr__(name: str) -> Any:
 class _CallableModule(ModuleType):
     """Makes `interlace.report([run], "report.html")` write a page, though the name is that of the package."""
 
+    @dependency_errors()
     def __call__(
         self,
         runs: Sequence[Any],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from operator import attrgetter
 from typing import Annotated, Any, Literal, Required
 
@@ -16,7 +17,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.display import visible
-from interlace.core.errors import MissingDependencyError, pandas_for
+from interlace.core.errors import MissingDependencyError, dependency_errors
 from interlace.core.json_files import JsonMapping, JsonObject, checked, json_record
 
 ZERO_SHOT = "zero-shot"
@@ -246,11 +247,10 @@ class ScoreTable(tuple[Score, ...]):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
+        with dependency_errors("a data frame of scores"):
+            pandas: Any = import_module("pandas")
         columns = None if self else _COLUMNS
-        return pandas_for("a data frame of scores").DataFrame(
-            self.to_dicts(),
-            columns=columns,
-        )
+        return pandas.DataFrame(self.to_dicts(), columns=columns)
 
     def _repr_html_(self) -> str | None:
         try:

@@ -38,7 +38,7 @@ def accelerator_for(
     """
     for tracker in trackers:
         if find_spec(tracker) is None:
-            raise MissingDependencyError(f"the tracker {tracker!r}", tracker)
+            raise MissingDependencyError(tracker, f"the tracker {tracker!r}")
     for variable, capacity in _CACHED_SHAPES.items():  # read at the first product
         os.environ.setdefault(variable, capacity)
     libc = ctypes.CDLL(None)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.errors import DataError, dependency_errors
 from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
@@ -71,11 +71,9 @@ class SkipGram(Settings):
 
         what: the name of the text, for errors and `progress`.
         """
-        try:
+        with dependency_errors("training word vectors on text"):
             from gensim.models.callbacks import CallbackAny2Vec
             from gensim.models.fasttext import FastText
-        except ImportError:
-            raise MissingDependencyError("training word vectors on text", "gensim") from None
         logging.getLogger("gensim").setLevel(logging.WARNING)
         epochs = self.epochs
         done = count(1)

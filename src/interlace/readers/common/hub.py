@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.data_root import Root
-from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
+from interlace.core.errors import DataError, dependency_errors, did_you_mean
 from interlace.core.files import must_hold_files
 from interlace.core.hub import failure, hub_or_cache
 from interlace.readers import HUB, is_hub
@@ -70,11 +70,9 @@ def stored_files(path: Path) -> list[Path]:
 
 def open_dataset(name: Path | str) -> Any:
     """Return the split that `hub:..` names as a `datasets.Dataset`, downloaded unless it is in the cache."""
-    try:
+    with dependency_errors(str(name)):
         from datasets import load_dataset_builder
         from datasets.exceptions import DatasetsError
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError(f"{name}", "datasets", "hub") from error
     try:
         address = HubAddress.parse(str(name))
     except ValueError as error:

@@ -259,7 +259,7 @@ def bleu(
         return _bleu(outputs, references, lowercase=lower_case, trg_lang=code)
     except RuntimeError as error:
         raise MissingDependencyError(
-            f"BLEU of text in {code!r}", f"'sacrebleu[{code}]'"
+            f"'sacrebleu[{code}]'", f"BLEU of text in {code!r}"
         ) from error
 
 

@@ -26,10 +26,9 @@ class WordTokenizer(RegistryEntry, ABC):
 
     def model_post_init(self, _context: Any) -> None:
         """Check that the packages are installed; raise a MissingDependencyError if one is not installed."""
-        if any(find_spec(package) is None for package in self.packages):
-            raise MissingDependencyError(
-                f"the word tokenizer {self.name!r}", " ".join(self.packages)
-            )
+        for package in self.packages:
+            if find_spec(package) is None:
+                raise MissingDependencyError(package, f"the word tokenizer {self.name!r}")
 
     @property
     def package_versions(self) -> str:
