@@ -44,6 +44,42 @@ def test_the_package_follows_the_rule(ours, rule):
     assert list(getattr(house, rule)(ours)) == []
 
 
+# What other packages keep private and we need, with the reason.
+NEEDED = {
+    "core/settings.py: from pydantic._internal._model_construction import ModelMetaclass as _ModelKind": (
+        "for type checkers only: at run time it is type(BaseModel)"
+    ),
+    "models/attention.py: model._supports_sdpa": "transformers has no public name for it",
+    "training/device.py: AcceleratorState._reset_state": (
+        "accelerate allows one precision a process without it"
+    ),
+    "training/device.py: AcceleratorState._shared_state": "whether there is a state to reset",
+}
+
+
+def test_only_public_names_of_other_packages_are_used_but_for_those_with_a_reason(ours):
+    assert set(house.private_uses(ours)) == set(NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("line", "uses"),
+    [
+        ("import torch._dynamo", 1),
+        ("from torch import _C", 1),
+        ("from torch._C import x", 1),
+        ("torch._foreach_sub_(x)", 1),
+        ("model.layers[0]._hooks.clear()", 1),
+        ("model._hooks = {}", 1),
+        ("import torch.nn\nfrom torch import __version__", 0),
+        ("from interlace.text._a import x", 0),
+        ("row._replace(x=row._fields)\nos._exit(0)", 0),
+        ("class A:\n    def f(self):\n        self._x = 1\n        return other._x", 0),
+    ],
+)
+def test_a_private_name_of_another_package_is_found(build, line, uses):
+    assert len(list(house.private_uses(build({"text/a.py": line + "\n"})))) == uses
+
+
 WATCH = """
 import importlib, sys
 for name in sys.argv[1:]:

@@ -236,6 +236,48 @@ def _run_on_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 # ---- what the source never does ----
 
 
+PUBLIC = {
+    "_asdict",
+    "_exit",
+    "_fields",
+    "_make",
+    "_replace",
+}  # of named tuples and `os`, documented
+
+
+def private_uses(package: list[Module]) -> Iterator[str]:
+    """Private names of other packages, as `file: import or attribute`.
+
+    A name is theirs if it begins with one underscore and no file of the package defines it.
+    """
+    ours = {name for _, node in _nodes(package) for name in _defined(node)}
+    for module, node in _nodes(package):
+        if isinstance(node, ast.Attribute):
+            names = {node.attr} - ours
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            imported = {name for name, _ in _imported(module, node)}
+            foreign = {name for name in imported if name.partition(".")[0] != PACKAGE}
+            names = {part for name in foreign for part in name.split(".")}
+        else:
+            continue
+        if any(_is_private(name) for name in names):
+            yield f"{module.where}: {ast.unparse(node)}"
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
+
+
+def _defined(node: ast.AST) -> Iterator[str]:
+    """Names that a statement gives to functions, classes, variables, and attributes of `self`."""
+    if isinstance(node, DEFINITIONS):
+        yield node.name
+    elif isinstance(getattr(node, "ctx", None), ast.Store):
+        variable = re.fullmatch(r"(self\.)?(\w+)", ast.unparse(node))
+        if variable:
+            yield variable[2]
+
+
 def _nodes(package: list[Module]) -> Iterator[tuple[Module, ast.AST]]:
     for module in package:
         for node in ast.walk(module.tree):

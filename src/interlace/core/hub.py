@@ -92,17 +92,14 @@ def _limit_requests() -> None:
     """Set time limits of requests, once: this closes the client that other threads may use."""
     import huggingface_hub
 
-    huggingface_hub.set_client_factory(_client)
+    default_client = huggingface_hub.get_session()
+    hooks = default_client.event_hooks
+    limited_hooks = {**hooks, "request": [*hooks["request"], _limit_silence]}
 
+    def limited_client() -> Any:
+        return type(default_client)(event_hooks=limited_hooks, follow_redirects=True)
 
-def _client() -> Any:
-    """Return the client of `huggingface_hub`, with time limits."""
-    from huggingface_hub.utils._http import default_client_factory
-
-    client = default_client_factory()
-    hooks = client.event_hooks
-    client.event_hooks = {**hooks, "request": [*hooks["request"], _limit_silence]}
-    return client
+    huggingface_hub.set_client_factory(limited_client)
 
 
 def _limit_silence(request: Any) -> None:

@@ -246,4 +246,5 @@ class _Players:
         loss = binary_cross_entropy_with_logits(scores, labels)
         gradients = torch.autograd.grad(loss, parameters)
         with torch.no_grad():
-            torch._foreach_sub_(parameters, gradients, alpha=rate)
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.sub_(gradient, alpha=rate)

@@ -24,7 +24,7 @@ def wrap_blocks(backbone: Backbone, *, checkpointing: bool, compiled: bool) -> N
     A decoder's layers are included. Evaluation runs the plain layers.
     """
     if compiled:
-        torch._dynamo.config.recompile_limit = _VARIANTS  # noqa: SLF001 - torch's documented name
+        torch.compiler.config.recompile_limit = _VARIANTS
         backbone.length_multiple = LENGTHS if torch.cuda.is_available() else 1
     for block in blocks_of(backbone.model.base_model):
         _wrap(block, "forward", checkpointing=checkpointing, compiled=compiled)
