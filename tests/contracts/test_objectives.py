@@ -160,13 +160,18 @@ def lexicons(vocab):
     }
 
 
-# By term that is a distance, which is 0 in a model of zeros: how many distances the examples hold. Of the words that
-# `linked` links twice, the first source word's better link is to the second, which has a better one: neither stays.
-DISTANCES = {
+# By term that predicts no token: how many words or subwords of the examples count. Of the words that `linked` links
+# twice, the first source word's better link is to the second, which has a better one: for `word_aligned` neither stays.
+WORDS = {
     "word_aligned": lambda pairs: sum(
         min(one.max(), two.max()) for one, two in words_of(pairs)
     ),
     "anchor": lambda pairs: sum(one.max() + 1 for one, _ in words_of(pairs)),
+    "self_alignment": lambda pairs: sum(
+        (one <= min(one.max(), two.max())).sum()
+        + (two <= max(1, min(one.max(), two.max()))).sum()
+        for one, two in words_of(pairs)
+    ),
 }
 
 
@@ -246,7 +251,12 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     others = [
         made(objective, examples, prepared, step).inputs["input_ids"] for step in range(2, 6)
     ]
-    is_drawn = objective.name not in {"back_translation", "clm", "word_aligned"}
+    is_drawn = objective.name not in {
+        "back_translation",
+        "clm",
+        "self_alignment",
+        "word_aligned",
+    }
     assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != is_drawn
 
 
@@ -280,8 +290,8 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
             assert (
                 0 <= term.total <= batch.counts[name] * (40 if name.endswith("_ratio") else 1)
             )
-        elif name in DISTANCES:
-            assert batch.counts[name] == DISTANCES[name](examples_for(objective, vocab))
+        elif name in WORDS:
+            assert batch.counts[name] == WORDS[name](examples_for(objective, vocab))
         else:
             # 1 - cos of two zeros
             each = 1 if name == "align" else math.log(backbone.vocab_size)

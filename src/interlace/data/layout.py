@@ -78,6 +78,15 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
     return layout
 
 
+def separate_sides(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
+    """Return 2B rows, one of each sentence: those of the first side, then those of the second."""
+    sentences = Sentences.concatenate((pairs.source, pairs.target))
+    layout = sentence_layout(sentences, vocab, max_length)
+    second = slice(len(pairs), None)
+    layout.sides[second] = layout.real[second]
+    return layout
+
+
 def pair_layout(
     pairs: Pairs,
     vocab: Vocab,

@@ -19,8 +19,8 @@ from pydantic import Field
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
-from interlace.data import Pairs, Sentences
-from interlace.data.layout import SPECIALS, Layout, sentence_layout
+from interlace.data import Pairs
+from interlace.data.layout import SPECIALS, Layout, separate_sides
 from interlace.objectives import (
     Batch,
     Objective,
@@ -72,8 +72,7 @@ class WordAligned(Objective):
 
     def pair_costs(self, source: AnyArray, target: AnyArray) -> AnyArray:
         """Return (n,) tokens of two sequences, each as long as the longer side."""
-        costs: AnyArray = np.minimum(np.maximum(source, target) + SPECIALS, self.max_length)
-        return 2 * costs
+        return separate_costs(source, target, self.max_length)
 
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Lay out the anchor language first, then the other; look up the links of their words.
@@ -84,17 +83,16 @@ class WordAligned(Objective):
         both = (examples.source, examples.target)
         sides = (both[anchored_side], both[1 - anchored_side])
         n = len(examples)
-        layout = sentence_layout(Sentences.concatenate(sides), prepared.vocab, self.max_length)
-        layout.sides[n:] = layout.real[n:]
+        layout = separate_sides(Pairs(*sides), prepared.vocab, self.max_length)
         links = require_links(examples, self.name)
-        last_tokens = _last_tokens(layout, int(links.flat.max(initial=0)) + 1)
-        anchored = last_tokens[links.rows(), links.flat[:, anchored_side]]
-        aligned = last_tokens[links.rows() + n, links.flat[:, 1 - anchored_side]]
+        places = last_tokens(layout, int(links.flat.max(initial=0)) + 1)
+        anchored = places[links.rows(), links.flat[:, anchored_side]]
+        aligned = places[links.rows() + n, links.flat[:, 1 - anchored_side]]
         is_kept = one_to_one(links, examples.confidence) & (anchored >= 0) & (aligned >= 0)
         extra = {"anchored": anchored[is_kept], "aligned": aligned[is_kept]}
         counts = {self.term: len(extra["anchored"])}
         if self.anchor_weight:
-            anchors = last_tokens[:n]
+            anchors = places[:n]
             extra["anchors"] = anchors[anchors >= 0]
             counts[ANCHOR] = len(extra["anchors"])
         batch = Batch.of(
@@ -165,15 +163,21 @@ def _distances(vectors: Tensor, other_vectors: Tensor) -> Tensor:
     return differences.square().mean(dim=1)
 
 
-def _last_tokens(layout: Layout, min_words: int) -> IntArray:
+def separate_costs(source: AnyArray, target: AnyArray, max_length: int) -> AnyArray:
+    """Return (n,) tokens of the two sequences of pairs with sides of these lengths, each as long as the longer side."""
+    costs: AnyArray = np.minimum(np.maximum(source, target) + SPECIALS, max_length)
+    return 2 * costs
+
+
+def last_tokens(layout: Layout, min_words: int = 1) -> IntArray:
     """(2B, M) the place of the last token of each word, -1 for words without a token; M is at least `min_words`."""
     max_words = max(min_words, int(layout.words.max(initial=0)) + 1)
-    last_tokens = np.full((len(layout.ids), max_words), -1)
+    places = np.full((len(layout.ids), max_words), -1)
     rows, columns = np.nonzero(layout.content)
     words = layout.words[rows, columns]
     # of several tokens of a word, the last assignment remains
-    last_tokens[rows, words] = rows * layout.ids.shape[1] + columns
-    return last_tokens
+    places[rows, words] = rows * layout.ids.shape[1] + columns
+    return places
 
 
 def require_links(pairs: Pairs, name: str) -> Ragged:
