@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +21,13 @@ from interlace.data.cache import content_key, plugin_hash
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import Filter, FilterChain, chunk_of, sides
 from interlace.data.store import read_meta
-from interlace.data.vocab import Vocab
 from interlace.readers import CHUNK, Reader, RowSubset
 from interlace.text import Text, TextPairs
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WordTokenizer
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 AnyCorpus = Corpus | ParallelCorpus
 

@@ -1,25 +1,29 @@
 """The vocabulary of a recipe: an existing tokenizer, one that is extended, or one that is learned from its text."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from interlace.core.json_files import JsonObject
 from interlace.data.artifacts import Artifact
 from interlace.data.corpus_text import CorpusText
-from interlace.data.extension import extend_vocab
-from interlace.data.vocab import Extension, Vocab
 from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.experiments.texts import RecipeTexts
 from interlace.models.token_embeddings import check_vectors
 
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
+
 TextsByLanguage = Mapping[str, Sequence[CorpusText]]
 
 
 @dataclass(frozen=True, eq=False)
-class RecipeVocab(Artifact[Vocab]):
+class RecipeVocab(Artifact["Vocab"]):
     """A vocabulary that is learned from the training text of several languages.
 
     base: a vocabulary to which tokens are added, whose ids stay; None: all are learned.
@@ -52,6 +56,9 @@ class RecipeVocab(Artifact[Vocab]):
 
     def build(self, folder: Path) -> None:
         """Learn the vocabulary, or its new tokens."""
+        from interlace.data.extension import extend_vocab
+        from interlace.data.vocab import Vocab
+
         settings = self.settings
         lines = {
             language: _lines(corpora, language) for language, corpora in self.texts.items()
@@ -66,6 +73,8 @@ class RecipeVocab(Artifact[Vocab]):
 
     def open(self, folder: Path) -> Vocab:
         """Load the vocabulary."""
+        from interlace.data.vocab import Extension, Vocab
+
         vocab = Vocab.load(folder)
         if self.base is None:
             return vocab
@@ -81,6 +90,8 @@ def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
 
 
 def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
+    from interlace.data.vocab import Vocab
+
     start = tokenizer_of(recipe)
     base = None
     if start is not None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
 from interlace.data.artifacts import Artifact, in_order
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.corpus_text import AnyCorpus, CorpusText, EncodedCorpus, StoredPairs
-from interlace.data.vocab import Vocab
 from interlace.experiments.alignments import CorpusAlignments, aligner_of
 from interlace.experiments.data_root import data_root
 from interlace.experiments.phrases import CorpusPhrases, phrase_rules
 from interlace.experiments.recipe import CorpusOfGroup, Recipe
 from interlace.experiments.texts import RecipeTexts
 from interlace.experiments.vocabulary import vocabulary_of
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,6 @@ from interlace.core.json_files import (
     read_json,
 )
 from interlace.core.names import file_in
-from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
 
 def find_checkpoint(start: str | Path) -> Path:
     """Return the folder of a checkpoint, downloaded from the Hugging Face hub unless `start` is a local path."""
+    from interlace.data.tokenizer_files import download
+
     path = user_path(start)
     if path.is_dir():
         return check_folder(path)
@@ -100,6 +101,8 @@ class _Index(TypedDict):
 
 def read_config(folder: Path) -> JsonObject:
     """Return the configuration of a model that can be a backbone as plain data, without keys that name code to run."""
+    from interlace.data.tokenizer_files import without_code
+
     path = folder / CONFIG
     must_not_be_special(path)
     if not path.is_file():
@@ -147,6 +150,8 @@ def without_unused(config: Any) -> Any:
 
 def write_config(path: Path, config: JsonMapping) -> None:
     """Write a configuration, without keys that name code to run."""
+    from interlace.data.tokenizer_files import without_code
+
     text = json.dumps(without_code(dict(config)), indent=2, sort_keys=True, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -217,6 +222,8 @@ def opening(folder: Path) -> Iterator[None]:
 def quiet() -> Iterator[None]:
     """Suppress progress bars, reports, warnings and prompts of transformers within the context."""
     from transformers.utils import logging as transformers_logging
+
+    from interlace.data.tokenizer_files import no_prompts
 
     switches: Any = transformers_logging  # they have no type hints
     level = switches.get_verbosity()

@@ -13,7 +13,7 @@ Legend: n sentences; T tokens, U noise units (words or tokens) of all sentences.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -24,10 +24,12 @@ from interlace.core.schedules import Schedule, value_at, within
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
-from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Rate
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, sentence_decoder
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 Distance = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1000.0))]
 

@@ -8,7 +8,10 @@
 The decoder reads a fragment at its positions in the sentence (section 4.1).
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -17,10 +20,12 @@ from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
-from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Masking
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, with_end
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 
 class Mass(Seq2SeqObjective):

@@ -38,7 +38,6 @@ from interlace.core.json_files import JsonObject
 from interlace.core.ragged import AnyArray, DoubleArray, Int32Array, IntegerArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Questions, Sentences, Windows, cut_windows
-from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
 from interlace.objectives import Batch, Prepared, Term
 from interlace.scores.examples import Examples, identity_of
@@ -177,6 +176,8 @@ class Mlqa(SpanSettings, FineTuneTask):
 
 def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
     """Encode all questions in order, and each passage once; raise a DataError if there are no answers."""
+    from interlace.data.encoding import subwords_in_span
+
     answers: list[list[str]] = []
     spans: list[tuple[int, int]] = []  # characters of an answer in the passage
     owners: list[int] = []

@@ -6,11 +6,13 @@ them: an `I-` that does not continue an entity of its type begins one. Files are
 Legend: W words of all sentences, E entities.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,11 +22,13 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import BoolArray, DoubleArray, IntArray, Ragged
 from interlace.data import LabeledExamples
-from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, log_notes
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 
 class Ner(TaggingTask):

@@ -4,14 +4,20 @@ Lample et al. (2018a) choose models of unsupervised translation by it. It is no 
 come back perfectly, so the share of copied text is scored too.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
-from interlace.data.vocab import Vocab
 from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, log_notes
 from interlace.tasks.common.translation import SourceLines, TextMetric, TranslationTask, chrf
 from interlace.text import Text
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 MAX_SENTENCES = 1000  # the first lines that hold text
 

@@ -9,7 +9,7 @@ Legend: B sequences, L tokens of the longest, N predictions, C candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -18,8 +18,10 @@ from interlace.core.ragged import BoolArray, FloatArray, IntArray, begins_run
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.data.layout import Layout
-from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Component, Prepared, Resources
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 Chosen = BoolArray
 Weights = FloatArray

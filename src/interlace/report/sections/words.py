@@ -5,6 +5,7 @@ By t-SNE (Yang et al. 2021, figure 2) and by PCA (Yang et al. 2020, figure 4).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from interlace.report.text import language_name, render
 Vectors = FloatArray  # (W, H)
 Points = DoubleArray  # (words, 2)
 
-_METHODS = ("t-SNE", "PCA")
 _WIDTH = 520.0
 _HEIGHT = 416.0
 _MARGIN = 16.0
@@ -61,6 +61,8 @@ def word_maps(runs: Sequence[ReportedRun]) -> Section | None:
         "Runs that start from the same embeddings share the maps before training. Points without a label show their "
         "word on hover."
     )
+    if not _has_tsne():
+        lead += " Maps by t-SNE need scikit-learn: pip install 'interlace[train]'."
     drawings = [drawing for _, drawing in figures]
     return Section(
         "Words and their translations",
@@ -84,7 +86,7 @@ def _maps(
 ) -> list[tuple[str, svg.Drawing]]:
     """Return a map by each method, with captions."""
     maps = []
-    for method in _METHODS:
+    for method in ("t-SNE", "PCA") if _has_tsne() else ("PCA",):
         drawing = word_map(
             words.words,
             words.pairs,
@@ -100,12 +102,11 @@ def project(vectors: Vectors, method: str) -> Any:
 
     PCA keeps distances that t-SNE distorts, but shows only the two directions of most variance.
     """
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
-
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     if method == "PCA":
-        return PCA(n_components=2, random_state=0).fit_transform(unit)
+        return _principal(unit)
+    from sklearn.manifold import TSNE
+
     perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
     return TSNE(
         perplexity=perplexity,
@@ -113,6 +114,19 @@ def project(vectors: Vectors, method: str) -> Any:
         random_state=0,
         n_jobs=1,
     ).fit_transform(unit)
+
+
+def _has_tsne() -> bool:
+    return find_spec("sklearn") is not None
+
+
+def _principal(vectors: Vectors) -> Any:
+    """Return (W, 2) coordinates on the two axes of most variance, whose largest components are positive."""
+    centered = vectors - vectors.mean(axis=0)
+    axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
+    largest = np.abs(axes).argmax(axis=1)
+    signs = np.sign(axes[np.arange(len(axes)), largest])
+    return centered @ (axes.T * signs)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -18,11 +19,13 @@ from pydantic import Field
 from interlace.alignment.lexicon import read_translations
 from interlace.core.errors import DataError
 from interlace.core.ragged import BoolArray, IntArray, IntegerArray, Ragged
-from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask
 from interlace.tasks.common.files import FileQuery, Files
 from interlace.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 log = logging.getLogger(__name__)
 
