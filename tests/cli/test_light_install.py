@@ -7,6 +7,7 @@ from interlace.core.errors import EXTRAS
 from interlace.text.lines import read_lines, write_lines
 from report_runs import bare_run, score, write_words
 
+pytestmark = pytest.mark.slow
 BLOCKED = """
 import sys
 from importlib.machinery import PathFinder
