@@ -174,6 +174,9 @@ WORDS = {
     ),
 }
 
+# They compare vectors of the 12 pairs, and predict no tokens.
+VECTORS = {"contrastive"}
+
 
 def words_of(pairs):
     return zip(pairs.source.words, pairs.target.words, strict=True)
@@ -256,13 +259,14 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
         "clm",
         "self_alignment",
         "word_aligned",
+        *VECTORS,
     }
     assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != is_drawn
 
 
 def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
-    assert len(batch.labels) > 0
+    assert (len(batch.labels) > 0) == (objective.name not in VECTORS)
     # a sentence that is written must end
     ends = [vocab.end] if objective.architecture == "seq2seq" else []
     assert not np.isin(batch.labels, np.setdiff1d(vocab.special_ids, ends)).any()
@@ -283,13 +287,18 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
     assert list(batch.counts) == list(
         batch_of(objective, vocab, backbone.traits, step=2).counts
     )
-    assert batch.counts[objective.term] == len(batch.labels)
+    if objective.name in VECTORS:
+        assert batch.counts == {objective.term: 12}
+    else:
+        assert batch.counts[objective.term] == len(batch.labels)
     for name, term in terms.items():
         if name.endswith(("_share", "_ratio")):  # for the record
             assert not term.weight
             assert (
                 0 <= term.total <= batch.counts[name] * (40 if name.endswith("_ratio") else 1)
             )
+        elif name == "contrastive":  # 12 vectors of zeros are equally near
+            assert term.total.item() == pytest.approx(12 * math.log(12), rel=1e-4)
         elif name in WORDS:
             assert batch.counts[name] == WORDS[name](examples_for(objective, vocab))
         else:

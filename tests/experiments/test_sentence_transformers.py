@@ -5,8 +5,8 @@ import pytest
 
 import interlace as il
 from interlace.data.vocab import Vocab
-from interlace.experiments.model_folder import write_sentence_modules
 from interlace.models.build import load
+from interlace.models.sentence_modules import write_sentence_modules
 from little_checkpoints import TRAINED_ON, save
 
 sentence_transformers = pytest.importorskip("sentence_transformers")

@@ -200,9 +200,10 @@ def encode(
     layer: int | None = None,
     normalize: bool = True,
 ) -> FloatArray:
-    """Return (n, width) sentence vectors: the mean of a layer's states.
+    """Return (n, width) sentence vectors: those that the model was trained for, or the mean of a layer's states.
 
-    layer: 0 the embeddings, -1 the last; default: two thirds up, as in the task `retrieval`. normalize: to length 1.
+    layer: 0 the embeddings, -1 the last; default: as in the task `retrieval`, the vectors that the model was trained
+        for, without any the layer two thirds up. normalize: to length 1.
 
     Raises:
         SettingsError: the model has no such layer. CheckpointError: it is missing or damaged.
@@ -210,10 +211,9 @@ def encode(
     from interlace.core.neighbors import unit
     from interlace.data.vocab import Vocab
     from interlace.models.build import load
-    from interlace.models.settings import layer_number
     from interlace.tasks import TASKS
     from interlace.tasks.common.files import encode as encode_texts
-    from interlace.tasks.common.vectors import layer_vectors
+    from interlace.tasks.common.vectors import layer_vectors, vector_layer
     from interlace.text import Text
 
     if isinstance(sentences, str) or not len(sentences):
@@ -226,12 +226,11 @@ def encode(
     vocab = Vocab.load(folder)
     backbone = load(folder, vocab).encoder
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
-    number = layer_number("layer", layer, int(backbone.model.config.num_hidden_layers))
     vectors: FloatArray = layer_vectors(
         backbone,
         vocab,
         encoded,
-        number,
+        vector_layer("layer", layer, backbone),
         TASKS.get("retrieval")().limits,
     )
     return unit(vectors) if normalize else vectors

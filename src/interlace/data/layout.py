@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
+from interlace.core.ragged import AnyArray, BoolArray, Int32Array, IntArray, Ragged
 from interlace.data import PairLayout, Pairs, Sentences
 
 if TYPE_CHECKING:
@@ -85,6 +85,12 @@ def separate_sides(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     second = slice(len(pairs), None)
     layout.sides[second] = layout.real[second]
     return layout
+
+
+def separate_costs(source: AnyArray, target: AnyArray, max_length: int) -> AnyArray:
+    """Return (n,) tokens of the two sequences of pairs with sides of these lengths, each as long as the longer side."""
+    costs: AnyArray = np.minimum(np.maximum(source, target) + SPECIALS, max_length)
+    return 2 * costs
 
 
 def pair_layout(

@@ -6,23 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors.torch import save_file
-
 from interlace.core.display import listed
 from interlace.core.errors import SettingsError
 from interlace.core.finite import check_finite_weights
-from interlace.core.json_files import JsonObject, read_json, write_json
+from interlace.core.json_files import read_json, write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.recipe import Recipe, max_source_lengths, resolve_task
 from interlace.models.backbone import Backbone
+from interlace.models.sentence_modules import write_sentence_modules
 from interlace.text.normalization import Normalization
 
 METADATA = "interlace.json"
-_LAYERS = "1_WeightedLayerPooling"
-_WEIGHTS = "1_WordWeights"
-_POOLING = "1_Pooling"
-_NORM = "2_Normalize"
 
 
 @dataclass(frozen=True)
@@ -78,82 +72,14 @@ def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)
     else:
-        write_sentence_modules(
-            folder,
-            backbone,
-            vocab,
-            *sentence_vectors(recipe, backbone),
-        )
+        layer, max_length = sentence_vectors(recipe, backbone)
+        write_sentence_modules(folder, backbone, vocab, layer, max_length)
 
 
-def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:
-    """Return the layer of sentence vectors, and the maximum length in tokens, by the recipe's task `retrieval`."""
-    task: Any = resolve_task(recipe, "retrieval")
-    return task.layer_of(int(backbone.model.config.num_hidden_layers)), task.max_length
+def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int | None, int]:
+    """Return the layer of sentence vectors, and the maximum length in tokens, by the recipe's task `retrieval`.
 
-
-def write_sentence_modules(
-    folder: Path, backbone: Backbone, vocab: Vocab, layer: int, max_length: int
-) -> None:
-    """Write the files by which sentence-transformers opens a model with the sentence vectors of retrieval.
-
-    The vector is the mean of a layer's states without special tokens, with length 1; a module computes each part.
-    `WordWeights` gives special tokens the weight 0. The layer is the last one of a model that is opened without the
-    layers above it, so one copy of the weights serves both; ModernBERT's last layer is followed by a norm that the
-    states below lack, so there `WeightedLayerPooling` takes the layer from the whole model.
-
-    layer: 0 the embeddings. max_length: of a sequence, in tokens.
+    The layer is None for the vectors that the model was trained for.
     """
-    depth = int(backbone.model.config.num_hidden_layers)
-    width = backbone.width
-    modules = {
-        "Transformer": "",
-        "WordWeights": _WEIGHTS,
-        "Pooling": _POOLING,
-        "Normalize": _NORM,
-    }
-    transformer: JsonObject = {"max_seq_length": min(max_length, backbone.traits.max_length)}
-    # of the special tokens alone; the others have the weight 1
-    names = [""] * max(vocab.size, backbone.vocab_size)
-    for number in (vocab.begin, vocab.end, vocab.pad):
-        names[number] = str(vocab.tokenizer.id_to_token(number))
-    weights = {name: 0.0 for name in names if name}
-    configs: JsonObject = {
-        _WEIGHTS: {"vocab": names, "word_weights": weights, "unknown_word_weight": 1.0},
-        _POOLING: {
-            "word_embedding_dimension": width,
-            "pooling_mode_mean_tokens": True,
-            "pooling_mode_cls_token": False,
-        },
-        _NORM: {},
-    }
-    if layer < depth and backbone.family.name == "modernbert":
-        modules = {"Transformer": "", "WeightedLayerPooling": _LAYERS, **modules}
-        configs[_LAYERS] = {
-            "word_embedding_dimension": width,
-            "num_hidden_layers": depth,
-            "layer_start": layer,
-        }
-        transformer["config_args"] = {"output_hidden_states": True}
-    elif layer < depth:
-        transformer["config_args"] = {"num_hidden_layers": layer}
-    for path, config in configs.items():
-        write_json(folder / path / "config.json", config)
-    if _LAYERS in configs:
-        chosen = torch.eye(1, depth + 1 - layer)[0]
-        save_file(
-            {"layer_weights": chosen},
-            folder / _LAYERS / "model.safetensors",
-            metadata={"format": "pt"},
-        )
-    listed = [
-        {
-            "idx": number,
-            "name": str(number),
-            "path": path,
-            "type": f"sentence_transformers.models.{kind}",
-        }
-        for number, (kind, path) in enumerate(modules.items())
-    ]
-    write_json(folder / "sentence_bert_config.json", transformer)
-    write_json(folder / "modules.json", listed)
+    task: Any = resolve_task(recipe, "retrieval")
+    return task.layer_of(backbone), task.max_length

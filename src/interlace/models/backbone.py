@@ -6,7 +6,7 @@ Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,10 +21,9 @@ from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.families import Traits, VocabularyHead, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
+from interlace.models.pooling import SentenceHead
 
 Tensors = dict[str, Tensor]  # inputs or weights by name
-
-Pooling = Literal["first", "mean", "max"]
 
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
 
@@ -37,6 +36,7 @@ class Backbone(nn.Module):
     notes: remarks for the user on how the model was made.
     causal: whether attention is causal where a call does not say, and the model is exported as a causal one.
     fresh_head: whether the vocabulary head has random weights, so that predictions are meaningless.
+    sentence_head: of the sentence vectors that the model was trained for, or None.
     length_multiple: padded batches are padded further to a multiple of it, so that compiled shapes repeat.
     """
 
@@ -50,6 +50,7 @@ class Backbone(nn.Module):
         *,
         causal: bool = False,
         fresh_head: bool = False,
+        sentence_head: SentenceHead | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -59,6 +60,7 @@ class Backbone(nn.Module):
         self.notes = notes
         self.causal = causal
         self.fresh_head = fresh_head
+        self.sentence_head = sentence_head
 
     def encode(self, inputs: Tensors, *, causal: bool | None = None) -> Tensor:
         """Return the (B, L, H) states of the last layer; the vocabulary head is not run.
@@ -81,6 +83,17 @@ class Backbone(nn.Module):
         return tuple(
             self._encoder(inputs, causal=causal, output_hidden_states=True).hidden_states
         )
+
+    def sentence_vectors(self, inputs: Tensors) -> Tensor:
+        """Return the (B, D) float32 sentence vectors that the model was trained for; inputs: as of `encode`.
+
+        Without a `sentence_head` they are the mean of the last states.
+        """
+        states = self.encode(inputs)
+        real = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
+        head = self.sentence_head or SentenceHead()
+        vectors: Tensor = head(states, real)
+        return vectors
 
     def logits(self, states: Tensor) -> Tensor:
         """Return the (N, V) scores of the vocabulary from (N, H) states, by the checkpoint's own head."""
@@ -118,6 +131,13 @@ class Backbone(nn.Module):
     def width(self) -> int:
         """H."""
         return int(self.input_embeddings.shape[1])
+
+    @property
+    def sentence_width(self) -> int:
+        """Number of dimensions of `sentence_vectors`."""
+        if self.sentence_head is None or self.sentence_head.dense is None:
+            return self.width
+        return self.sentence_head.dense.out_features
 
     @property
     def device(self) -> torch.device:
@@ -227,25 +247,6 @@ def cpu_copies(tensors: Tensors, dtype: torch.dtype) -> Tensors:
             )
         copies[name] = by_memory[key]
     return copies
-
-
-def pool(states: Tensor, mask: Tensor, how: Pooling) -> Tensor:
-    """Return one (B, H) vector a sequence from (B, L, H) states; zeros for a sequence without a state to pool.
-
-    mask: (B, L) true where a state counts. how: the first state (BERT's and XLM's sentence vector), the mean
-    (summed in float32) or the maximum.
-    """
-    mask = mask.bool()
-    counts = mask.sum(dim=1, keepdim=True)
-    if how == "mean":
-        total = (states.float() * mask[:, :, None]).sum(dim=1)
-        return (total / counts.clamp(min=1)).to(states.dtype)
-    if how == "first":
-        rows = torch.arange(len(states), device=states.device)
-        pooled = states[rows, mask.int().argmax(dim=1)]
-    else:
-        pooled = states.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
-    return pooled.masked_fill(counts == 0, 0.0)
 
 
 def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:

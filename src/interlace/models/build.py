@@ -35,6 +35,7 @@ from interlace.models.checkpoint_files import (
 )
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 from interlace.models.languages import add_languages, equalize_segments, map_languages
+from interlace.models.sentence_modules import read_sentence_head
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 
 if TYPE_CHECKING:
@@ -393,6 +394,7 @@ def _load_encoder(
         notes,
         causal=stored_causal if causal is None else causal,
         fresh_head=bool(random),
+        sentence_head=read_sentence_head(folder, model.get_input_embeddings().weight.shape[1]),
     )
 
 

@@ -47,6 +47,8 @@ CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
     "sentence_bert_config.json",
     "1_WordWeights/config.json",
     "1_Pooling/config.json",
+    "2_Dense/config.json",
+    "2_Dense/model.safetensors",
     "2_Normalize/config.json",
     "1_WeightedLayerPooling/config.json",
     "1_WeightedLayerPooling/model.safetensors",

@@ -45,6 +45,8 @@ LAYOUT = """Special tokens between the sides: those of XLM, RoBERTa or BERT; 'au
 family ('xlm' for a vocabulary trained with interlace)."""
 AnyPrepared = TypeVar("AnyPrepared", bound="Prepared")
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
+# this process's rows of a tensor -> the rows of all processes, and the number of this process's first one among them
+GatherRows = Callable[["Tensor"], tuple["Tensor", int]]
 
 
 @dataclass
@@ -269,6 +271,28 @@ class Objective(RegistryEntry, ABC):
 
     def _components(self) -> dict[str, Component]:
         return {name: value for name, value in self if isinstance(value, Component)}
+
+
+class UpdateObjective(Objective):
+    """An objective whose loss compares the vectors of all sequences of an update, over micro-batches and processes.
+
+    If an update is one micro-batch, `loss` computes all. Otherwise the loop first computes the vectors of each one and
+    drops their graphs, `with_gradients` computes the gradient of the whole update's loss in all vectors, and `loss`
+    backpropagates it through those of its micro-batch (GradCache, Gao et al. 2021).
+    """
+
+    @abstractmethod
+    def vectors(self, backbone: Backbone, batch: Batch) -> Tensor:
+        """Return the vectors of a batch, (n, ...)."""
+
+    @abstractmethod
+    def with_gradients(
+        self, batches: Sequence[Batch], vectors: Sequence[Tensor], gather: GatherRows
+    ) -> list[Batch]:
+        """Return the micro-batches of this process with gradients in `extra`, from which `loss` computes its terms.
+
+        vectors: of each micro-batch, without a graph. gather: collects rows over processes.
+        """
 
 
 OBJECTIVES: Registry[Objective] = Registry(__name__, "objective", Objective)

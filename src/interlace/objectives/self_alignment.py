@@ -27,7 +27,7 @@ from interlace.aligners.common.self_alignment import (
 from interlace.core.ragged import AnyArray
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
-from interlace.data.layout import separate_sides
+from interlace.data.layout import separate_costs, separate_sides
 from interlace.models.settings import layer_number
 from interlace.objectives import (
     Batch,
@@ -38,7 +38,7 @@ from interlace.objectives import (
     place_texts,
     token_texts,
 )
-from interlace.objectives.word_aligned import last_tokens, require_links, separate_costs
+from interlace.objectives.word_aligned import last_tokens, require_links
 
 if TYPE_CHECKING:
     from torch import nn

@@ -20,7 +20,7 @@ from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
-from interlace.data.layout import SPECIALS, Layout, separate_sides
+from interlace.data.layout import Layout, separate_costs, separate_sides
 from interlace.objectives import (
     Batch,
     Objective,
@@ -161,12 +161,6 @@ def _distances(vectors: Tensor, other_vectors: Tensor) -> Tensor:
     """Return (n,) float32 mean squared differences of (n, H) vectors."""
     differences = vectors.float() - other_vectors.float()
     return differences.square().mean(dim=1)
-
-
-def separate_costs(source: AnyArray, target: AnyArray, max_length: int) -> AnyArray:
-    """Return (n,) tokens of the two sequences of pairs with sides of these lengths, each as long as the longer side."""
-    costs: AnyArray = np.minimum(np.maximum(source, target) + SPECIALS, max_length)
-    return 2 * costs
 
 
 def last_tokens(layout: Layout, min_words: int = 1) -> IntArray:

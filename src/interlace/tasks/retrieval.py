@@ -14,7 +14,6 @@ from interlace.core.data_root import Root
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import BoolArray, FloatArray, Ragged, distinct_rows
 from interlace.data import Pairs
-from interlace.models.settings import layer_number
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import (
@@ -27,7 +26,7 @@ from interlace.tasks.common.files import (
     read_text,
 )
 from interlace.tasks.common.prediction import InputLimits
-from interlace.tasks.common.vectors import layer_vectors
+from interlace.tasks.common.vectors import layer_vectors, vector_layer
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
@@ -44,9 +43,11 @@ class Retrieval(ProbeTask):
     A translation only counts if no other sentence is as near, so a sentence that occurs twice in the set cannot be
     found. Lines without text are not found.
 
-    A sentence's vector is the mean of a layer's states, without special tokens. The default layer is two thirds of the
-    way up: the last layers specialise in predicting subwords of their own language, and multilingual BERT finds
-    translations best around layer 8 of 12 (Pires et al. 2019, section 5). XTREME takes layer 8 of 12, but 14 of 24.
+    A sentence's vector is the one that the model was trained for, by `contrastive` or `distillation` here or as the
+    modules of sentence-transformers in its folder say. Otherwise it is the mean of a layer's states, without special
+    tokens. The default layer is two thirds of the way up: the last layers specialise in predicting subwords of their
+    own language, and multilingual BERT finds translations best around layer 8 of 12 (Pires et al. 2019, section 5).
+    XTREME takes layer 8 of 12, but 14 of 24.
     """
 
     metric = "p@1"
@@ -68,7 +69,8 @@ class Retrieval(ProbeTask):
     )
     layer: int | None = Field(
         None,
-        description="Layer of the states: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
+        description="Layer of the states: 0 embeddings, -1 the last; none: the vectors that the model was trained "
+        "for, without any at two thirds (8 of 12).",
     )
     max_length: int = Field(
         256,
@@ -84,13 +86,13 @@ class Retrieval(ProbeTask):
         """How sentences are fed to the model."""
         return InputLimits(self.max_length, self.tokens_per_batch)
 
-    def layer_of(self, layers: int) -> int:
-        """Return the layer's number from 0, the embeddings; raise a SettingsError if there is no such layer."""
-        return layer_number("retrieval: layer", self.layer, layers)
+    def layer_of(self, backbone: Backbone) -> int | None:
+        """Return the layer for `layer_vectors`; raise a SettingsError if there is no such layer."""
+        return vector_layer("retrieval: layer", self.layer, backbone)
 
     def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> Vectors:
-        """Return the (n, H) mean states of sentences of one language."""
-        layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
+        """Return the (n, D) vectors of sentences of one language."""
+        layer = self.layer_of(backbone)
         return layer_vectors(backbone, vocab, sentences, layer, self.limits)
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Pairs:

@@ -33,7 +33,6 @@ from interlace.core.neighbors import unit
 from interlace.core.ragged import FloatArray
 from interlace.models.backbone import eval_mode
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
-from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways
 
 if TYPE_CHECKING:
@@ -95,10 +94,8 @@ def _pair_scores(
 ) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
     settings = probes.retrieval
-    layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
-    limits = settings.limits
-    source = unit(layer_vectors(backbone, probes.vocab, pairs.source, layer, limits))
-    target = unit(layer_vectors(backbone, probes.vocab, pairs.target, layer, limits))
+    source = unit(settings.vectors(backbone, probes.vocab, pairs.source))
+    target = unit(settings.vectors(backbone, probes.vocab, pairs.target))
     scores = both_ways(source, target, pairs)
     name = f"{pairs.source.language}-{pairs.target.language}"
     return {

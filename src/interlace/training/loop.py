@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -32,6 +33,7 @@ from interlace.core.errors import RunError
 from interlace.core.json_files import JsonMapping
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
+from interlace.objectives import UpdateObjective
 from interlace.training.device import peak_memory
 from interlace.training.mixture import MixtureDraw
 from interlace.training.steps import TrainingStep
@@ -282,9 +284,10 @@ def _backward(
     totals: dict[str, Any] = {}
     terms = [key for key in counts if key not in _NO_TERMS and not key.startswith(_LANGUAGE)]
     training.model.train()
+    if training.micro_batches > 1 and isinstance(source.learner, UpdateObjective):
+        batches = _with_gradients(training, draw, source.learner, batches)
     for micro, batch in enumerate(batches):
-        slot = micro * world + accelerator.process_index
-        torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, slot))
+        _seed_dropout(training, draw, micro)
         # processes exchange gradients only with the last micro-batch
         last = micro == len(batches) - 1
         with nullcontext() if last else accelerator.no_sync(training.model):
@@ -298,6 +301,44 @@ def _backward(
         for key in terms:  # in the same order in all processes
             totals[key] = totals.get(key, loss.new_zeros(())) + parts[key]
     return totals
+
+
+def _seed_dropout(training: Training, draw: MixtureDraw, micro: int) -> None:
+    """Seed torch for a micro-batch of this process."""
+    accelerator = training.accelerator
+    slot = micro * accelerator.num_processes + accelerator.process_index
+    torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, slot))
+
+
+def _with_gradients(
+    training: Training, draw: MixtureDraw, objective: UpdateObjective, batches: list[Batch]
+) -> list[Batch]:
+    """Return micro-batches with the gradient of the whole update's loss in their vectors.
+
+    The vectors are computed as in the pass that follows, with the same dropout. Several processes wait for the device.
+    """
+    accelerator = training.accelerator
+    model: TrainingModel = accelerator.unwrap_model(training.model)
+    batches = [batch.to(accelerator.device) for batch in batches]
+    vectors = []
+    for micro, batch in enumerate(batches):
+        _seed_dropout(training, draw, micro)
+        with accelerator.autocast():
+            vectors.append(objective.vectors(model.backbone, batch).detach())
+    return objective.with_gradients(batches, vectors, partial(_gathered, accelerator))
+
+
+def _gathered(accelerator: Accelerator, rows: Tensor) -> tuple[Tensor, int]:
+    """Return the rows of all processes, and the number of the first one of this process."""
+    if accelerator.num_processes == 1:
+        return rows, 0
+    own_count = torch.tensor([len(rows)], device=rows.device)
+    counts = accelerator.gather(own_count).tolist()
+    padded = rows.new_zeros(max(counts), *rows.shape[1:])
+    padded[: len(rows)] = rows
+    gathered = accelerator.gather(padded).split(max(counts))
+    parts = [part[:count] for part, count in zip(gathered, counts, strict=True)]
+    return torch.cat(parts), sum(counts[: accelerator.process_index])
 
 
 def _read(

@@ -1,6 +1,6 @@
 """Vectors of sentences and words from a model as it is.
 
-Legend: n sentences or words, k layers, H width.
+Legend: n sentences or words, k layers, H width, D dimensions of sentence vectors: H, or those of a dense layer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.embeddings import WordVectors
+from interlace.models.settings import layer_number
 from interlace.objectives import Prepared
 from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
@@ -25,21 +26,36 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 
+def vector_layer(setting: str, layer: int | None, backbone: Backbone) -> int | None:
+    """Return the layer of sentence vectors for `layer_vectors`; by default two thirds of the way up (8 of 12).
+
+    The default is None for a model that was trained for sentence vectors. Raise a SettingsError about `setting` if the
+    model has no such layer.
+    """
+    if layer is None and backbone.sentence_head is not None:
+        return None
+    return layer_number(setting, layer, int(backbone.model.config.num_hidden_layers))
+
+
 def layer_vectors(
     backbone: Backbone,
     vocab: Vocab,
     sentences: Sentences,
-    layer: int,
+    layer: int | None,
     limits: InputLimits,
 ) -> FloatArray:
-    """Return (n, H) mean states of sentences in a layer, 0 the embeddings; zeros if there are no subwords."""
+    """Return (n, D) vectors of sentences: the mean states of a layer without special tokens, 0 the embeddings.
+
+    layer: None: the vectors that the model was trained for. Those of a sentence without subwords are zeros.
+    """
     import torch
 
-    from interlace.models.backbone import pool
+    from interlace.models.pooling import pool
 
     prepared = Prepared(vocab, backbone.traits)
     max_length = min(limits.max_length, backbone.traits.max_length)
-    vectors = np.zeros((len(sentences), backbone.width), np.float32)
+    width = backbone.sentence_width if layer is None else backbone.width
+    vectors = np.zeros((len(sentences), width), np.float32)
     with inference(backbone):
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, max_length)
@@ -47,9 +63,14 @@ def layer_vectors(
             inputs = {}
             for name, array in arrays.items():
                 inputs[name] = torch.from_numpy(array).to(backbone.device)
-            content = torch.from_numpy(layout.content).to(backbone.device)
-            states = backbone.hidden_states(inputs)[layer].float()
-            vectors[rows] = pool(states, content, "mean").cpu().numpy()
+            if layer is None:
+                batch_vectors = backbone.sentence_vectors(inputs)
+            else:
+                content = torch.from_numpy(layout.content).to(backbone.device)
+                states = backbone.hidden_states(inputs)[layer].float()
+                batch_vectors = pool(states, content, "mean")
+            vectors[rows] = batch_vectors.cpu().numpy()
+    vectors[sentences.lengths == 0] = 0
     return vectors
 
 
