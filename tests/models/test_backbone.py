@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from interlace.core.errors import DataError
+from interlace.models.backbone import pool
 from interlace.models.build import from_shape, load
-from interlace.models.pooling import pool
 from interlace.models.settings import Shape
 
 TINY = Shape(layers=1, width=8, heads=2, max_length=16)

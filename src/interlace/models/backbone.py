@@ -1,12 +1,13 @@
 """The backbone: a thin module around a transformers masked language model, with encoder and vocabulary head apart.
 
-Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary.
+Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary, D
+dimensions of sentence vectors.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,11 +22,41 @@ from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.families import Traits, VocabularyHead, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
-from interlace.models.pooling import SentenceHead
 
 Tensors = dict[str, Tensor]  # inputs or weights by name
 
+Pooling = Literal["first", "mean", "max"]
+
+# of a dense layer after pooling, by the name of torch's class
+ACTIVATIONS: dict[str, type[nn.Module]] = {"Identity": nn.Identity, "Tanh": nn.Tanh}
+
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
+
+
+class SentenceHead(nn.Module):
+    """The sentence vectors that a model was trained for: its last states, special tokens included, are pooled.
+
+    dense: a layer after pooling, as LaBSE has one. activation: its activation, a key of `ACTIVATIONS`.
+    """
+
+    def __init__(
+        self,
+        pooling: Pooling = "mean",
+        dense: nn.Linear | None = None,
+        activation: str = "Identity",
+    ) -> None:
+        super().__init__()
+        self.pooling: Pooling = pooling
+        self.dense = dense
+        self.activation = activation
+        self.activate = ACTIVATIONS[activation]()
+
+    def forward(self, states: Tensor, real: Tensor) -> Tensor:
+        """Return (B, D) float32 vectors of any length from (B, L, H) states; real: (B, L) false at padding."""
+        vectors = pool(states.float(), real, self.pooling)
+        if self.dense is None:
+            return vectors
+        return self.activate(self.dense(vectors)).float()
 
 
 class Backbone(nn.Module):
@@ -247,6 +278,25 @@ def cpu_copies(tensors: Tensors, dtype: torch.dtype) -> Tensors:
             )
         copies[name] = by_memory[key]
     return copies
+
+
+def pool(states: Tensor, mask: Tensor, how: Pooling) -> Tensor:
+    """Return one (B, H) vector a sequence from (B, L, H) states; zeros for a sequence without a state to pool.
+
+    mask: (B, L) true where a state counts. how: the first state (BERT's and XLM's sentence vector), the mean
+    (summed in float32) or the maximum.
+    """
+    mask = mask.bool()
+    counts = mask.sum(dim=1, keepdim=True)
+    if how == "mean":
+        total = (states.float() * mask[:, :, None]).sum(dim=1)
+        return (total / counts.clamp(min=1)).to(states.dtype)
+    if how == "first":
+        rows = torch.arange(len(states), device=states.device)
+        pooled = states[rows, mask.int().argmax(dim=1)]
+    else:
+        pooled = states.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
+    return pooled.masked_fill(counts == 0, 0.0)
 
 
 def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:

@@ -35,7 +35,6 @@ from interlace.models.checkpoint_files import (
 )
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 from interlace.models.languages import add_languages, equalize_segments, map_languages
-from interlace.models.sentence_modules import read_sentence_head
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 
 if TYPE_CHECKING:
@@ -363,6 +362,8 @@ class _Adaptation:
 def _load_encoder(
     folder: Path, config: JsonObject, adaptation: _Adaptation, causal: bool | None
 ) -> Backbone:
+    from interlace.models.sentence_modules import read_sentence_head
+
     family = MODEL_TYPES[config["model_type"]]
     vocab = adaptation.vocab
     if vocab is not None:

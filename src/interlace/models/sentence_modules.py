@@ -20,9 +20,15 @@ from interlace.core.finite import check_finite_weights
 from interlace.core.json_files import JsonObject, json_record, read_json, write_json
 from interlace.core.names import file_in
 from interlace.data.vocab import Vocab
-from interlace.models.backbone import Backbone, Tensors, cpu_copies
+from interlace.models.backbone import (
+    ACTIVATIONS,
+    Backbone,
+    Pooling,
+    SentenceHead,
+    Tensors,
+    cpu_copies,
+)
 from interlace.models.checkpoint_files import WEIGHTS, read_weights, weight_files
-from interlace.models.pooling import ACTIVATIONS, Pooling, SentenceHead
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ class SentenceVectorObjective(Objective):
         """Give the backbone a sentence head if it has none, which stays at export; return no other heads."""
         from torch import nn
 
-        from interlace.models.pooling import SentenceHead
+        from interlace.models.backbone import SentenceHead
 
         backbone.sentence_head = backbone.sentence_head or SentenceHead()
         return nn.ModuleDict()

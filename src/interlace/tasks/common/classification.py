@@ -83,7 +83,7 @@ class Classifier(TaskHead):
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
-        from interlace.models.pooling import pool
+        from interlace.models.backbone import pool
 
         if self.pooling == "first":
             return super().features(backbone, batch)

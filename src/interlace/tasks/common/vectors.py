@@ -50,7 +50,7 @@ def layer_vectors(
     """
     import torch
 
-    from interlace.models.pooling import pool
+    from interlace.models.backbone import pool
 
     prepared = Prepared(vocab, backbone.traits)
     max_length = min(limits.max_length, backbone.traits.max_length)
