@@ -13,7 +13,6 @@ from interlace.core.json_files import read_json, write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.recipe import Recipe, max_source_lengths, resolve_task
 from interlace.models.backbone import Backbone
-from interlace.models.sentence_modules import write_sentence_modules
 from interlace.text.normalization import Normalization
 
 METADATA = "interlace.json"
@@ -72,6 +71,8 @@ def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)
     else:
+        from interlace.models.sentence_modules import write_sentence_modules
+
         layer, max_length = sentence_vectors(recipe, backbone)
         write_sentence_modules(folder, backbone, vocab, layer, max_length)
 

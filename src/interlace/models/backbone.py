@@ -1,7 +1,7 @@
 """The backbone: a thin module around a transformers masked language model, with encoder and vocabulary head apart.
 
-Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary, D
-dimensions of sentence vectors.
+Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary, D dimensions of sentence
+vectors.
 """
 
 from collections.abc import Iterator
