@@ -72,6 +72,17 @@ REJECTED = {
     "text of somebody in place of links": ("align en de -o links", "links: exists"),
     "text of somebody in place of a page": ("report run -o links", "links: exists"),
     "text of somebody in place of a recipe": ("init tiny/mlm -o links", "links: exists"),
+    "text of somebody in place of confidences": (
+        "align en de --confidence links",
+        "links: exists",
+    ),
+    "text of somebody in place of a lexicon": ("lexicon en de links -o notes", "notes: exists"),
+    "text of somebody in place of phrases": ("phrases en de links -o notes", "notes: exists"),
+    "text of somebody in place of tags": ("project en en de links -o notes", "notes: exists"),
+    "text of somebody in place of mixed text": (
+        "code-switch en de links -o notes",
+        "notes: exists",
+    ),
     "the input": ("lexicon en de links -o de", "de: would replace the input"),
     "an input behind a link": (
         "phrases en de links -o link-to-de",
@@ -96,6 +107,7 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
     line, part = REJECTED[case]
     fake_run(text / "run")
     (text / "mine.json").write_text('{"my": "notes"}')
+    (text / "notes").write_text("mine\n")
     (text / "link-to-de").symlink_to("de")
     (text / "link-to-scores").symlink_to("run/scores.json")
     (text / "circle").symlink_to("circle")
@@ -131,6 +143,27 @@ def test_an_output_and_its_side_file_are_replaced_by_the_same_command(text):
     for _ in range(2):
         assert invoke("align en de -o out --confidence sure".split()).code == 0
     assert json.loads((text / "out.json").read_text())["pairs"] == 2
+
+
+COMMANDS_OF_TEXT = [
+    "lexicon en de links -o out",
+    "phrases en de links -o out",
+    "project en en de links -o out",
+    "code-switch en de links -o out",
+    "init tiny/mlm -o out",
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS_OF_TEXT)
+def test_an_output_is_replaced_until_somebody_changes_it(text, line):
+    for _ in range(2):
+        assert invoke(line.split()).code == 0
+    with (text / "out").open("a") as out:
+        out.write("by hand\n")
+    changed = (text / "out").read_bytes()
+    done = invoke(line.split())
+    assert (done.code, "out: exists" in done.text) == (2, True)
+    assert (text / "out").read_bytes() == changed
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])

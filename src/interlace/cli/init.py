@@ -15,11 +15,7 @@ def init(
     ] = "tiny/mlm",
     into: Annotated[
         Path | None,
-        options.output(
-            "New file. Default: standard output.",
-            default_is_standard=True,
-            is_earlier=lambda _: False,
-        ),
+        options.output("New file. Default: standard output.", default_is_standard=True),
     ] = None,
 ) -> None:
     """Print the file of a recipe or study, to copy and change: interlace init adapt/mbert > mine.toml."""

@@ -51,8 +51,8 @@ class Output:
     """A path that a command writes.
 
     option: that names it. kind: a file, a folder (replaced as a whole), or a run (a folder that is extended).
-    is_earlier: whether an existing file is an earlier output of this command, which it may replace anywhere; no other
-    file with content is replaced. None: the command's files cannot be told from others, which it replaces.
+    is_earlier: whether an existing file is an earlier output, which may be replaced anywhere; no other file with
+    content is replaced. None: any file is, but for those of runs and corpora.
     """
 
     option: str
@@ -136,7 +136,8 @@ def _check_target(output: Output, target: Path, inputs: Sequence[Path]) -> None:
         _check_owner(output, target)
     if output.is_earlier is not None and target.stat().st_size:
         raise DataError(
-            f"{output.path}: exists, and is no earlier output of this command; name another output, or remove it"
+            f"{output.path}: exists, and was not written by this command, or was changed since; "
+            "name another output, or remove it"
         )
 
 
