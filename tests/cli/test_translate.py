@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from command_line import command
-from interlace.cli.common import progress
+from interlace.core import bars
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import Shape, from_shape
 from interlace.models.translator import Translator
@@ -85,7 +85,7 @@ def json_rows(run_folder, lines):
 def test_logs_progress_unknown_characters_and_translations_at_the_maximum_length(
     run_folder, caplog, monkeypatch
 ):
-    monkeypatch.setattr(progress, "LOG_EVERY", 0.0)
+    monkeypatch.setattr(bars, "LOG_EVERY", 0.0)
     with caplog.at_level(logging.INFO, logger="interlace"):
         translate(
             run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"])

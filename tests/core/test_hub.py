@@ -11,6 +11,7 @@ from huggingface_hub import constants
 
 from interlace.core import hub
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.progress import reporting
 from interlace.data.tokenizer_files import download
 
 
@@ -143,3 +144,17 @@ def test_variables_that_the_hubs_library_cannot_read_are_named(monkeypatch, vari
     monkeypatch.setenv(variable, value)
     with pytest.raises(SettingsError, match=variable):
         hub.check_variables()
+
+
+def test_downloads_are_reported_in_megabytes_and_draw_no_bars_of_their_own(capsys):
+    reports = []
+    with reporting(lambda *report: reports.append(report)):
+        bar_class = hub.download_bar("me/x")
+    with bar_class(total=0, unit="B", unit_scale=True, desc="Reconstructing") as bar:
+        bar.total += 5_000_000  # grows while sizes become known
+        bar.update(2_000_000)
+        bar.refresh()
+    for _ in bar_class(range(3), desc="Fetching 3 files"):
+        pass
+    assert set(reports) == {("downloading me/x (MB)", 2, 5)}
+    assert capsys.readouterr() == ("", "")

@@ -205,7 +205,7 @@ def test_all_processes_skip_updates_that_are_not_finite_in_one(
 KILLED = """
 import os, signal, sys
 from interlace.__main__ import main
-from interlace.cli.common import progress
+from interlace.training import bars
 from interlace.training import checkpoint
 from contextlib import contextmanager
 rank, where = os.environ["RANK"], sys.argv.pop(1)
@@ -216,7 +216,7 @@ def watch(step):
         die()
     if (step.index, rank, where) == (7, "0", "while it writes a checkpoint"):  # the next one
         checkpoint._hash = die
-progress.training_bar = contextmanager(lambda *_: (yield watch))
+bars.training_bar = contextmanager(lambda *_: (yield watch))
 main()
 """
 

@@ -232,7 +232,11 @@ def align(
     '0-0 1-1'
     """
     if isinstance(aligner, str):
-        trained = ALIGNERS.get(aligner).read(settings, f"aligner {aligner}").fit(pairs.types)
+        from interlace.core.bars import watching
+
+        untrained = ALIGNERS.get(aligner).read(settings, f"aligner {aligner}")
+        with watching() as progress:
+            trained = untrained.fit(pairs.types, progress=progress)
         return AlignedPairs(
             pairs,
             trained.align_training_pairs(pairs.types),

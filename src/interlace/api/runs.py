@@ -41,14 +41,14 @@ class FinishedRun:
         from transformers import AutoModel, AutoModelForMaskedLM
 
         from interlace.models.build import parsed_config
-        from interlace.models.checkpoint_files import opening, read_config, weight_files
+        from interlace.models.checkpoint_files import opening, quiet, read_config, weight_files
 
         folder = must_exist(self.path / "model" / "config.json", "finished run").parent
         settings = read_config(folder)
         weight_files(folder)  # checks them
         is_masked = "ForMaskedLM" in str(settings.get("architectures"))
         model_class: Any = AutoModelForMaskedLM if is_masked else AutoModel
-        with opening(folder):
+        with opening(folder), quiet():
             model: PreTrainedModel = model_class.from_pretrained(
                 folder, config=parsed_config(settings, folder), trust_remote_code=False
             )
@@ -115,7 +115,10 @@ def pretrain(
         check_folder(into, RECIPE)
         for language, lines in zip(pairs.languages, pairs.lines(), strict=True):
             write_lines(into / TEXT / f"train.{language}", lines)
-    pretrain_recipe(recipe, into)
+    from interlace.training.bars import training_bar
+
+    with training_bar(recipe.name) as watch:
+        pretrain_recipe(recipe, into, watch)
     return FinishedRun(into)
 
 
@@ -186,7 +189,10 @@ def evaluate(
         )
     if languages:
         target = replace(target, recipe=score_languages(target.recipe, languages))
-    rows = evaluate_target(target, tasks, seeds)
+    from interlace.training.bars import fine_tuning_bar
+
+    with fine_tuning_bar() as watch:
+        rows = evaluate_target(target, tasks, seeds, watch)
     return table_of_entries(
         rows, str(target.into), label=target.recipe.name, system=target.recipe.name
     )

@@ -35,7 +35,7 @@ from interlace.cli.common.parallel_text import (
     record_of,
     record_path,
 )
-from interlace.cli.common.progress import watching
+from interlace.core.bars import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.json_files import JsonObject, write_json
@@ -149,7 +149,7 @@ def align(
         if text.word_tokenizer == AUTO and saved.trained_on:
             text = replace(text, word_tokenizer=saved.trained_on.word_tokenizer)
     files = ParallelFiles.of([source] if target is None else [source, target], text)
-    with watching() as progress:
+    with watching(notes) as progress:
         words, rows = numbered(
             [files] if extra is None else [files, files.like(extra)], progress
         )
@@ -206,7 +206,7 @@ def _write(
     """Align the pairs in chunks, and write links (without a path to standard output) and confidences."""
     # a terminal shows alignments or a bar
     shows_bar = into is not None or not sys.stdout.isatty()
-    bar = watching() if shows_bar else nullcontext(no_progress)
+    bar = watching(notes) if shows_bar else nullcontext(no_progress)
     confidence_lines_to = (
         nullcontext() if confidence_into is None else lines_to(confidence_into)
     )

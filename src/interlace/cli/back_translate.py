@@ -45,7 +45,7 @@ def back_translate(
 ) -> None:
     """Translate monolingual text and write both sides as a training corpus for the other direction."""
     load_plugins(code)
-    from interlace.cli.common.progress import watching
+    from interlace.core.bars import watching
     from interlace.experiments.translation import BackTranslationSettings, LineTranslator
     from interlace.experiments.translation import back_translate as back_translate_lines
 
@@ -55,7 +55,7 @@ def back_translate(
     translator = LineTranslator(
         run, source, target, settings.search, force=force, tokens=tokens, precision=precision
     )
-    with watching() as progress:
+    with watching(notes) as progress:
         summary = back_translate_lines(translator, text, into, settings, progress)
     notes.print(f"{summary['pairs']:,} pairs; dropped: {summary['dropped']}", markup=False)
     print_line(into)

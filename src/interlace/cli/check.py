@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from interlace.cli import Code, Json, load_plugins, output, print_json
+from interlace.cli import Code, Json, load_plugins, notes, output, print_json
 from interlace.cli.common.options import Changes, language_names, language_of, parse_changes
 from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
@@ -44,9 +44,9 @@ def check(
 ) -> None:
     """Check encodings, counts, length ratios, duplicates, scripts and contamination; exits with 2 on errors."""
     load_plugins(code)
-    from interlace.cli.common.progress import watching
+    from interlace.core.bars import watching
 
-    with watching() as watch:
+    with watching(notes) as watch:
         if not reader and is_recipe(what):
             from interlace.experiments.checking import check_recipe
             from interlace.experiments.recipe import read_recipe

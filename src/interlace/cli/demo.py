@@ -27,12 +27,12 @@ def demo(
     changes: Changes = [],
 ) -> None:
     """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""
-    from interlace.cli.common.progress import fine_tuning_bar, training_bar
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe
     from interlace.report.comparison_table import ComparisonTable
     from interlace.report.page import read_scores, write_report
+    from interlace.training.bars import fine_tuning_bar, training_bar
 
     _check_folder(into, [read_recipe(name).name for name in RECIPES])
     start = time.perf_counter()
@@ -42,9 +42,9 @@ def demo(
         steps = read_recipe(name).train.steps * 2 // 3
         recipe = read_recipe(name, {"train.steps": str(steps), **parse_changes(changes)})
         run = into / recipe.name
-        with training_bar(f"pre-training {recipe.name}") as watch:
+        with training_bar(f"pre-training {recipe.name}", notes) as watch:
             pretrain(recipe, run, watch)
-        with fine_tuning_bar() as watch:
+        with fine_tuning_bar(notes) as watch:
             evaluate(target_of(str(run)), TASKS, callback=watch)
         runs.append(run)
     page = write_report(runs, into / "report.html")

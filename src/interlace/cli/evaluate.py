@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, print_json, print_line
+from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, comma_separated, parse_changes
 from interlace.cli.common.output import print_table
@@ -71,10 +71,10 @@ def evaluate(
 ) -> None:
     """Fine-tune on the source language and score every language; probing tasks measure the model without training."""
     load_plugins(code)
-    from interlace.cli.common.progress import fine_tuning_bar
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
     from interlace.experiments.recipe import change_recipe, read_recipe, score_languages
+    from interlace.training.bars import fine_tuning_bar
 
     key_changes = parse_changes(changes)
     if data is not None:
@@ -91,7 +91,7 @@ def evaluate(
             f"--tasks is empty; the recipe has {listed(target.recipe.evaluate.tasks) or 'none'}"
         )
     failure = None
-    with fine_tuning_bar() as watch:
+    with fine_tuning_bar(notes) as watch:
         try:
             rows = run(target, names, seeds, watch, save_models=save_models)
         except IncompleteError as error:

@@ -40,7 +40,7 @@ def prepare(
     Everything is kept in the cache (INTERLACE_CACHE). Rerun the command to resume.
     """
     load_plugins(code)
-    from interlace.cli.common.progress import watching
+    from interlace.core.bars import watching
     from interlace.core.errors import SettingsError
     from interlace.core.kernels import processors
     from interlace.experiments import prepare as preparation
@@ -53,7 +53,7 @@ def prepare(
         open_executor = _dask(scheduler, code)
     else:
         open_executor = _local(workers or processors(), code)
-    with watching() as progress:
+    with watching(notes) as progress:
         workspace = preparation.prepare(settings, open_executor, progress)
     for split in ("train", "dev"):
         for name, corpus in getattr(workspace, split).items():

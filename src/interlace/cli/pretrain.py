@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, parse_changes
 
@@ -41,18 +41,19 @@ def pretrain(
         return
     if into is None:
         raise SettingsError("--output FOLDER is missing; or --dry-run for an estimate")
-    from interlace.cli.common.progress import training_bar, watching
+    from interlace.core.bars import watching
+    from interlace.training.bars import training_bar
 
     if settings.embeddings is not None:
         from interlace.experiments.embeddings import learn_vectors
 
-        with watching() as progress:
+        with watching(notes) as progress:
             vectors = learn_vectors(settings, into, progress)
         print_line(vectors)
         return
     from interlace.experiments.pretrain import pretrain as run
 
-    with training_bar(settings.name) as watch:
+    with training_bar(settings.name, notes) as watch:
         model = run(settings, into, watch)
     print_line(model)
 

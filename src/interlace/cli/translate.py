@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import (
     Force,
@@ -24,7 +24,7 @@ from interlace.cli.common.options import (
     settings_of,
 )
 from interlace.cli.common.output import lines_to
-from interlace.cli.common.progress import watching
+from interlace.core.bars import watching
 from interlace.core.progress import no_progress
 from interlace.text.lines import count_lines, lines_of, read_lines
 
@@ -111,7 +111,7 @@ def translate(
     size = window or (1 if is_typed else LINES)
     # else it would be between the lines
     shows_bar = into is not None or not sys.stdout.isatty()
-    bar = watching() if shows_bar else nullcontext(no_progress)
+    bar = watching(notes) if shows_bar else nullcontext(no_progress)
     with stored_windows(into) as stored, lines_to(into) as write, bar as progress:
         for translated in translator.windows(lines, size, stored):
             counts.update(translated.counts())

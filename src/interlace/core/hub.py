@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from io import StringIO
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from interlace.core.errors import InterlaceError, SettingsError
+from interlace.core.progress import current_progress
 
 TIMEOUT = 3.0  # seconds, for each address of the server
 # seconds without a byte of an answer, for requests without a limit of their own
@@ -106,6 +108,25 @@ def _limit_silence(request: Any) -> None:
     limits = request.extensions.get("timeout") or {}
     names = ("connect", "read", "write", "pool")
     request.extensions["timeout"] = {name: limits.get(name) or _SILENCE for name in names}
+
+
+def download_bar(name: str) -> Any:
+    """Return a class with the interface of tqdm for downloads of a repository, which are reported as ours in MB."""
+    from tqdm import tqdm
+
+    progress = current_progress()  # here: downloads are in other threads
+
+    class DownloadBar(tqdm):  # type: ignore[misc]  # it has no types
+        """A bar that is not drawn; those of numbers of files are not reported."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{**options, "file": StringIO()})
+
+        def display(self, *_: Any, **__: Any) -> None:
+            if self.unit == "B" and self.total:
+                progress(f"downloading {name} (MB)", int(self.n / 1e6), int(self.total / 1e6))
+
+    return DownloadBar
 
 
 def check_variables() -> None:

@@ -111,14 +111,17 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     with dependency_errors(f"{name!r} of the Hugging Face hub"):
         import huggingface_hub
         from huggingface_hub import errors
-    from interlace.core.hub import failure, hub_or_cache
+    from interlace.core.hub import download_bar, failure, hub_or_cache
 
     root = Path(path.parts[0]) if path.parts else path
     hint = "" if root.exists() else nearest_folder(root)
     try:
         with hub_or_cache():
             folder = huggingface_hub.snapshot_download(
-                name, allow_patterns=patterns, ignore_patterns=["*/*"]
+                name,
+                allow_patterns=patterns,
+                ignore_patterns=["*/*"],
+                tqdm_class=download_bar(name),
             )
     except errors.RepositoryNotFoundError as error:
         # also for one that its authors grant access to

@@ -15,6 +15,7 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.links import select_links
+from interlace.cli import notes
 from interlace.cli.common.options import AlignedTextOptions
 from interlace.cli.common.parallel_text import (
     AlignmentRecord,
@@ -23,7 +24,7 @@ from interlace.cli.common.parallel_text import (
     record_path,
     with_stdin,
 )
-from interlace.cli.common.progress import watching
+from interlace.core.bars import watching
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import read_json
@@ -68,7 +69,7 @@ def read_aligned_text(options: AlignedTextOptions) -> AlignedText:
             "--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS"
         )
     text = ParallelFiles.of(files, options)
-    with watching() as progress:
+    with watching(notes) as progress:
         words, _ = numbered([text], progress)
         log.info("no alignments given: aligning %d pairs with %s", len(words), DEFAULT_ALIGNER)
         fitted = ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, progress)
@@ -91,7 +92,7 @@ def _read(files: Sequence[Path], alignments: Path, options: AlignedTextOptions) 
         options = replace(options, word_tokenizer=recorded)
         languages = record["languages"]
     text = ParallelFiles.of(files, options, languages)
-    with watching() as progress:
+    with watching(notes) as progress:
         words, _ = numbered([text], progress)
     links = _read_links(alignments, words)
     if options.confidence is None:

@@ -6,8 +6,8 @@ A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from interlace.core.data_root import Root
 from interlace.core.errors import DataError, dependency_errors, did_you_mean
 from interlace.core.files import must_hold_files
 from interlace.core.hub import failure, hub_or_cache
+from interlace.core.progress import current_progress
 from interlace.readers import HUB, is_hub
 
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
@@ -110,8 +111,28 @@ def _load(address: HubAddress, load_dataset_builder: Callable[..., Any]) -> Any:
             raise DataError(
                 f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}"
             )
-        builder.download_and_prepare()
+        current_progress()(f"preparing {address}", 0, 0)
+        with _without_bars():
+            builder.download_and_prepare()
         return builder.as_dataset(split=address.split)
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Hide the progress bars of `datasets` and of `huggingface_hub` within the context."""
+    import datasets.utils
+    import huggingface_hub.utils
+
+    hidden: list[Any] = []
+    for library in (datasets.utils, huggingface_hub.utils):
+        if not library.are_progress_bars_disabled():
+            library.disable_progress_bars()
+            hidden.append(library)
+    try:
+        yield
+    finally:
+        for library in hidden:
+            library.enable_progress_bars()
 
 
 def first_line(error: BaseException) -> str:
