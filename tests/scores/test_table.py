@@ -50,11 +50,13 @@ def test_majority_class_is_named_by_task():
     assert table_of_entries([known]).majority_note() == f"{prefix}25.0 %."
 
 
-def test_a_notebook_shows_the_control_characters_of_names():
-    pytest.importorskip("pandas")
-    page = ScoreTable([row("a\x1b\u202e", 0, "de", 50.0)])._repr_html_()
-    assert page is not None
-    assert r"a\x1b\u202e" in page
+def test_a_notebook_shows_scores_and_the_control_characters_of_names():
+    shown = row("<a\x1b\u202e", 0, "de", 50.04, low=40.0)
+    page = ScoreTable([shown])._repr_html_()
+    assert r"<td>&lt;A\x1b\u202e</td>" in page
+    assert "<td>50.0</td><td>40.0</td><td></td>" in page
+    assert page.count("<tr>") == 2
+    assert "<caption>60 of 61 scores</caption>" in ScoreTable([shown] * 61)._repr_html_()
 
 
 def test_json_keeps_every_column():

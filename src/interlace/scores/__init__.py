@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from html import escape
 from importlib import import_module
 from operator import attrgetter
 from typing import Annotated, Any, Literal, Required
@@ -17,7 +18,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.display import visible
-from interlace.core.errors import MissingDependencyError, dependency_errors
+from interlace.core.errors import dependency_errors
 from interlace.core.json_files import JsonMapping, JsonObject, checked, json_record
 
 ZERO_SHOT = "zero-shot"
@@ -252,11 +253,14 @@ class ScoreTable(tuple[Score, ...]):
         columns = None if self else _COLUMNS
         return pandas.DataFrame(self.to_dicts(), columns=columns)
 
-    def _repr_html_(self) -> str | None:
-        try:
-            return visible(str(self.to_pandas()._repr_html_()))
-        except MissingDependencyError:
-            return None  # notebooks then show the text
+    def _repr_html_(self) -> str:
+        """Return the columns that identify a score and its value; `to_pandas` has all."""
+        rows = [_html_row("th", _SHOWN)]
+        for score in self[:_MAX_SHOWN]:
+            rows.append(_html_row("td", [getattr(score, name) for name in _SHOWN]))
+        if len(self) > _MAX_SHOWN:
+            rows.append(f"<caption>{_MAX_SHOWN} of {len(self):,} scores</caption>")
+        return f"<table>{''.join(rows)}</table>"
 
     def to_json(self) -> list[JsonObject]:
         """Return `to_dicts` with null for numbers that are not finite."""
@@ -269,6 +273,16 @@ class ScoreTable(tuple[Score, ...]):
 
 
 _COLUMNS = tuple(item.name for item in fields(Score))
+_SHOWN = ("label", "task", "setting", "language", "metric", "score", "low", "high")
+_MAX_SHOWN = 60  # rows in a notebook
+
+
+def _html_row(tag: str, values: Iterable[Any]) -> str:
+    cells = ""
+    for value in values:
+        text = f"{value:.1f}" if isinstance(value, float) else str(value or "")
+        cells += f"<{tag}>{escape(visible(text))}</{tag}>"
+    return f"<tr>{cells}</tr>"
 
 
 def table_of_entries(
