@@ -1,16 +1,11 @@
 """Settings of the documentation site: `make docs` builds it into `docs/_build/html`."""
 
-import hashlib
 import inspect
-import os
 import re
-from pathlib import Path
 
 from docutils.nodes import Text, literal, literal_block
 
 import interlace
-
-HERE = Path(__file__).parent
 
 project = "interlace"
 version = release = interlace.__version__
@@ -30,20 +25,7 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
-# Notebooks are executed again when they or the source changed.
-SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted(
-    (HERE.parent / "src").rglob("*.toml")
-)
-DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCE)).hexdigest()[:16]
-nb_execution_mode = "cache"
-# of the notebooks; not the user's
-os.environ["INTERLACE_CACHE"] = str(HERE / "_build" / "cache" / DIGEST)
-nb_execution_cache_path = str(HERE / "_build" / "notebooks" / DIGEST)
-nb_execution_in_temp = True
-nb_execution_raise_on_error = True
-nb_execution_timeout = 300
-nb_output_stderr = "remove"  # progress and log lines
-nb_merge_streams = True
+nb_execution_mode = "off"  # outputs are stored: `make notebooks`
 
 default_role = "literal"  # docstrings write names in single backticks
 autodoc_member_order = "bysource"

@@ -21,9 +21,17 @@ MARKDOWN, NOTEBOOKS = (
     for suffix in (".md", ".ipynb")
 )
 
-specification = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-generate = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(generate)
+
+def script(name):
+    """A script of the site as a module."""
+    specification = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+generate = script("generate")
+notebooks = script("notebooks")
 
 
 def names_of(path):
@@ -31,14 +39,18 @@ def names_of(path):
 
 
 def code(notebook):
-    """The source of each code cell; outputs are not stored."""
-    cells = [
-        cell
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    assert all(not cell["outputs"] for cell in cells)
-    return ["".join(cell["source"]) for cell in cells]
+    """The source of each code cell."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def outputs(notebook):
+    """What is stored of each output: its text, or the values of its formats."""
+    stored = []
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            stored.append(output.get("data") or {output["name"]: output["text"]})
+    return stored
 
 
 @needs_pinned("typer", "rich")
@@ -65,6 +77,27 @@ def test_links_of_notebooks_lead_to_pages(path):
     text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     for link in re.findall(r"\]\(([^)#\s]+)", text):
         assert link.startswith("https:") or (path.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=names_of)
+def test_stored_outputs_are_of_the_cells_and_name_no_machine(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    digest = notebook["metadata"]["interlace"]["digest"]
+    assert digest == notebooks.digest(notebook), "run: make notebooks"
+    stored = outputs(notebook)
+    assert stored
+    for output in stored:
+        text = "".join("".join(content) for content in output.values())
+        assert "stderr" not in output
+        assert not re.search(r"(?:^|[\s'\"(=])/\w+/|0x[0-9a-f]{8}", text), text
+    assert path.stat().st_size < 50_000
+
+
+def test_a_changed_cell_makes_outputs_stale():
+    cells = [{"cell_type": "code", "source": ["a\n", "b"]}, {"cell_type": "markdown"}]
+    digest = notebooks.digest({"cells": cells})
+    assert digest == notebooks.digest({"cells": [{"cell_type": "code", "source": "a\nb"}]})
+    assert digest != notebooks.digest({"cells": [{"cell_type": "code", "source": "a\nc"}]})
 
 
 def run(notebook, monkeypatch, folder, **replaced):
@@ -112,6 +145,9 @@ def test_the_tutorial_on_lexicons(tmp_path, monkeypatch):
     assert "Haus" in translations
     assert len(entries) == 5
     assert links == ["0-0 1-1 2-2 3-3 4-4"]
+    notebook = json.loads((DOCS / "tutorials/lexicon.ipynb").read_text(encoding="utf-8"))
+    texts = ["".join(output.get("text/plain", "")) for output in outputs(notebook)]
+    assert {repr(translations), repr(links)} < set(texts)
     assert (tmp_path / "en-de.tsv").is_file()
 
 
@@ -127,7 +163,7 @@ def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluate", "compare", "unsupervised"])
 def test_the_tutorial_on_scores_runs(name, tmp_path, monkeypatch, capsys):
-    steps = {"steps=40": "steps=4", "steps=60": "steps=4"}
+    steps = {"steps=400": "steps=4", "steps=600": "steps=4"}
     run(DOCS / f"tutorials/{name}.ipynb", monkeypatch, tmp_path, **steps)
     assert re.search(r" \d+\.\d", capsys.readouterr().out)
 
