@@ -12,7 +12,6 @@ from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from interlace.core.errors import InterlaceError, SettingsError
-from interlace.core.progress import current_progress
 
 TIMEOUT = 3.0  # seconds, for each address of the server
 # seconds without a byte of an answer, for requests without a limit of their own
@@ -113,6 +112,8 @@ def _limit_silence(request: Any) -> None:
 def download_bar(name: str) -> Any:
     """Return a class with the interface of tqdm for downloads of a repository, which are reported as ours in MB."""
     from tqdm import tqdm
+
+    from interlace.core.progress import current_progress
 
     progress = current_progress()  # here: downloads are in other threads
 
