@@ -175,7 +175,7 @@ WORDS = {
 }
 
 # They compare vectors of the 12 pairs, and predict no tokens.
-VECTORS = {"contrastive"}
+VECTORS = {"contrastive", "distillation"}
 
 
 def words_of(pairs):
@@ -299,6 +299,8 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
             )
         elif name == "contrastive":  # 12 vectors of zeros are equally near
             assert term.total.item() == pytest.approx(12 * math.log(12), rel=1e-4)
+        elif name == "distillation":  # vectors of zeros are those of the teacher
+            assert not term.total
         elif name in WORDS:
             assert batch.counts[name] == WORDS[name](examples_for(objective, vocab))
         else:

@@ -84,10 +84,10 @@ def text_of(folder, count=3):
 
 def test_a_corpus_returns_its_alignments_and_text(tmp_path, corpus):
     text = text_of(tmp_path / "t")
-    pairs = corpus.with_alignments(write(tmp_path / "a"), text=text).take([2, 0, 1])
+    pairs = corpus.annotated(write(tmp_path / "a"), text=text).take([2, 0, 1])
     assert pairs.links == Ragged.of([LINKS[2], LINKS[0], LINKS[1]], width=2)
     assert pairs.confidence.lengths.tolist() == [1, 2, 0]
-    assert corpus.take([0]).links is None  # `with_alignments` returns a new corpus
+    assert corpus.take([0]).links is None  # `annotated` returns a new corpus
     source, target = pairs.take([0, 2]).text
     assert source.lines == [LINES[0][2], LINES[0][1]]
     assert source.text().tokens(0) == ["cat", "the\U0001f431", "sat"]
@@ -109,6 +109,6 @@ def test_rejects_alignments_and_text_of_other_pairs(tmp_path, corpus, words, mes
     links = LINKS[: len(words)]
     aligned = write(tmp_path / "a", words, links, CONFIDENCE[: sum(map(len, links))])
     with pytest.raises(DataError, match=message):
-        corpus.with_alignments(aligned)
+        corpus.annotated(aligned)
     with pytest.raises(DataError, match=r"pairs 2, but .*c has 3; store the text"):
-        corpus.with_alignments(write(tmp_path / "b"), text=text_of(tmp_path / "t", 2))
+        corpus.annotated(write(tmp_path / "b"), text=text_of(tmp_path / "t", 2))

@@ -98,10 +98,10 @@ def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
     pairs = Pairs(vocab.encode(EN, language="en"), vocab.encode(DE, language="de"))
     options = {"languages": ("en", "de"), "word_tokenizer": "whitespace"}
     corpus = ParallelCorpus.write(tmp_path / "c", [pairs], **options)
-    plain = corpus.with_alignments(alignments, store).take([1, 4])
+    plain = corpus.annotated(alignments, store).take([1, 4])
     assert plain.phrases == store.take([1, 4])[0]
     assert plain.known is None
-    source, _ = corpus.with_alignments(alignments, store, known=True).take([4, 1]).known
+    source, _ = corpus.annotated(alignments, store, known=True).take([4, 1]).known
     assert translations(source.take([1])) == ["die", "die Katze", "Katze"]
 
 

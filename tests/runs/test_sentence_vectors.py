@@ -9,7 +9,7 @@ from interlace.experiments import pretrain as experiment
 from interlace.experiments.recipe import read_recipe
 from interlace.text.lines import read_lines
 from little_checkpoints import save
-from run_records import StoppedError, records, stop_at, weights
+from run_records import StoppedError, about, records, stop_at, weights
 
 DENSE = "2_Dense/model.safetensors"
 
@@ -72,3 +72,23 @@ def test_a_model_without_sentence_vectors_gets_the_mean_of_its_last_states(recip
     pooling = read_json(run / "model/1_Pooling/config.json")
     assert pooling["pooling_mode_mean_tokens"] is True
     assert not any("sentence_head" in name for name in weights(run, 12))
+
+
+@pytest.mark.slow
+def test_a_run_imitates_a_teacher_with_another_tokenizer(recipe, tmp_path):
+    """Its text is stored, without word alignments; a resumed run has the teacher of its checkpoint."""
+    teacher = like_labse(tmp_path)
+    objective = f'[objectives.distillation]\nmax_length = 32\nteacher = "{teacher}"'
+    changed = recipe(objective)
+    run = tmp_path / "run"
+    with pytest.raises(StoppedError):
+        experiment.pretrain(changed, run, stop_at(6))
+    experiment.pretrain(changed, run)
+    whole = tmp_path / "whole"
+    experiment.pretrain(changed, whole)
+    for name in ("model.safetensors", DENSE):
+        assert (run / "model" / name).read_bytes() == (whole / "model" / name).read_bytes()
+    losses = [row["losses"]["distillation"] for row in records(run, "step")]
+    assert losses[-1] < losses[0]
+    assert il.encode(run, ["the cat"], language="en").shape == (1, 6)
+    assert "aligner" not in about(run)["data"][2]

@@ -1,7 +1,7 @@
 """Text, word alignments and phrases of a corpus's pairs, stored without a vocabulary.
 
 So a new vocabulary needs no new alignment, and a new alignment needs no new corpus. Row i is the same pair as row i of
-a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`. Integers are stored in the
+a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.annotated`. Integers are stored in the
 smallest type: two bytes a link, one its confidence, one to four a word.
 
 A phrase of the source (and likewise of the target) can be replaced by

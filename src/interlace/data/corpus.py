@@ -1,6 +1,6 @@
 """Tokenized corpora on disk: sentences of one language, or pairs of two with optional alignments and phrases.
 
-Alignments, phrases and text are in folders of their own (`ParallelCorpus.with_alignments`), so that a new vocabulary or
+Alignments, phrases and text are in folders of their own (`ParallelCorpus.annotated`), so that a new vocabulary or
 a new aligner does not require rebuilding both.
 """
 
@@ -167,21 +167,22 @@ class ParallelCorpus(_StoredCorpus):
     text: StoredText | None = None
     with_known = False
 
-    def with_alignments(
+    def annotated(
         self,
-        alignments: WordAlignments,
+        alignments: WordAlignments | None = None,
         phrases: PhraseStore | None = None,
         *,
         text: StoredText | None = None,
         known: bool = False,
     ) -> ParallelCorpus:
-        """Return the same corpus with these alignments, row by row, and with the phrases extracted from them.
+        """Return the same corpus with alignments, row by row, and with the phrases extracted from them.
 
         text: the lines of the pairs. known: whether `take` also looks up the phrase table's entries for all spans,
         which takes time.
         Raise a DataError if languages, word tokenizer or number of pairs differ.
         """
-        self.check_same_rows(alignments, "align the text that the corpus was built from")
+        if alignments is not None:
+            self.check_same_rows(alignments, "align the text that the corpus was built from")
         if text is not None:
             self.check_same_rows(text, "store the text that the corpus was built from")
         corpus = ParallelCorpus(self.folder, self.meta)
@@ -206,10 +207,10 @@ class ParallelCorpus(_StoredCorpus):
         """Return a copy of the given rows."""
         source = self._side(0, rows)
         target = self._side(1, rows)
-        if self.alignments is None:
-            return Pairs(source, target)
-        links = self.alignments.take(rows)
         text = None if self.text is None else self.text.take(rows)
+        if self.alignments is None:
+            return Pairs(source, target, text=text)
+        links = self.alignments.take(rows)
         pairs = Pairs(
             source,
             target,

@@ -112,7 +112,7 @@ def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
                     if not is_hub(path):
                         must_exist(path)
     for name, (_, corpus) in recipe.corpora_in("train").items():
-        if recipe.annotations(name):
+        if recipe.annotations(name) - {"text"}:
             _check_aligner(aligner_of(recipe, corpus, root), messages)
     for name in recipe.objectives:
         with _noting(messages):

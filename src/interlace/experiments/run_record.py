@@ -73,7 +73,7 @@ def data_of(workspace: Workspace) -> list[JsonObject]:
                 "left_out": built.meta["notes"],
                 "files": [_file_record(path) for path in paths],
             }
-            if split == "train" and recipe.annotations(name):
+            if split == "train" and recipe.annotations(name) - {"text"}:
                 row["aligner"] = (recipe.align or AlignSettings()).name
             rows.append(row)
     return rows

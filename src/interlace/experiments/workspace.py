@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
+from interlace.data.alignments import WordAlignments
 from interlace.data.artifacts import Artifact, in_order
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.corpus_text import AnyCorpus, CorpusText, EncodedCorpus, StoredPairs
@@ -100,7 +101,7 @@ class Workspace:
             annotations = self.recipe.annotations(name)
             if annotations & {"phrases", "known"}:
                 artifacts.append(self.phrases(name))
-            elif annotations:
+            elif "links" in annotations:
                 artifacts.append(self.alignments(name))
             if "text" in annotations:
                 artifacts.append(self.stored_text(name))
@@ -137,6 +138,17 @@ class Workspace:
 
     def _annotated(self, name: str, corpus: ParallelCorpus) -> ParallelCorpus:
         annotations = self.recipe.annotations(name)
+        alignments = self._opened_alignments(name) if annotations - {"text"} else None
+        phrases = None
+        if annotations & {"phrases", "known"}:
+            phrases = self.phrases(name).get()
+        text = None
+        if "text" in annotations:
+            text = self.stored_text(name).get()
+        known = "known" in annotations
+        return corpus.annotated(alignments, phrases, text=text, known=known)
+
+    def _opened_alignments(self, name: str) -> WordAlignments:
         alignments = self.alignments(name).get()
         if not alignments.counts["links"]:
             log.warning(
@@ -145,14 +157,7 @@ class Workspace:
                 name,
                 f"{len(alignments):,}",
             )
-        phrases = None
-        if annotations & {"phrases", "known"}:
-            phrases = self.phrases(name).get()
-        text = None
-        if "text" in annotations:
-            text = self.stored_text(name).get()
-        known = "known" in annotations
-        return corpus.with_alignments(alignments, phrases, text=text, known=known)
+        return alignments
 
 
 def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:

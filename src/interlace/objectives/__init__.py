@@ -199,8 +199,8 @@ class Objective(RegistryEntry, ABC):
     # examples longer than max_length are dropped, not truncated
     drops_long: ClassVar[bool] = False
     term: ClassVar[str] = "loss"  # name of the default loss term
-    # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text" (together
-    # with one of the others); or "lexicon", together with a field `dictionary: Dictionary`.
+    # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text"; or
+    # "lexicon", together with a field `dictionary: Dictionary`.
     needs: ClassVar[frozenset[str]] = frozenset()
 
     max_length: int = Field(

@@ -111,7 +111,7 @@ class Alm(Objective):
             columns = ", ".join(sorted(self.needs))
             raise DataError(
                 f"alm: the pairs lack one of {columns}; train from a recipe, which computes them (section [align]), or "
-                "open the corpus with ParallelCorpus.with_alignments"
+                "open the corpus with ParallelCorpus.annotated"
             )
         scores = None if pairs.scores is None else pairs.scores.flat
         return switching.SwitchCandidates.of(pairs.text, pairs.phrases, scores, pairs.known)

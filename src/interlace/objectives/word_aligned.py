@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError
 from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
@@ -30,7 +30,7 @@ from interlace.objectives import (
     place_texts,
     token_texts,
 )
-from interlace.text import LanguagePair
+from interlace.objectives.common.sides import side_in
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -79,7 +79,10 @@ class WordAligned(Objective):
 
         Raise a DataError if the pairs have no links, a SettingsError if neither side is in the anchor language.
         """
-        anchored_side = self._anchored_side(examples.languages)
+        anchored_side = 0
+        if self.anchor_weight:
+            setting = f"{self.name}: anchor_language"
+            anchored_side = side_in(self.anchor_language, examples.languages, setting)
         both = (examples.source, examples.target)
         sides = (both[anchored_side], both[1 - anchored_side])
         n = len(examples)
@@ -145,17 +148,6 @@ class WordAligned(Objective):
             lines["anchored"] = place_texts(anchors // width, anchors % width, names)
         return Preview(lines)
 
-    def _anchored_side(self, languages: LanguagePair) -> int:
-        """Return the side whose sequences come first, the anchored one."""
-        if not self.anchor_weight:
-            return 0
-        if self.anchor_language not in languages:
-            raise SettingsError(
-                f"word_aligned: anchor_language = {self.anchor_language!r}, but the pairs are {' and '.join(languages)}"
-                f"{did_you_mean(self.anchor_language, languages)}"
-            )
-        return languages.index(self.anchor_language)
-
 
 def _distances(vectors: Tensor, other_vectors: Tensor) -> Tensor:
     """Return (n,) float32 mean squared differences of (n, H) vectors."""
@@ -179,7 +171,7 @@ def require_links(pairs: Pairs, name: str) -> Ragged:
     if pairs.links is None:
         raise DataError(
             f"{name} needs word alignments, and these pairs have none; add a section [align] to the recipe, or open "
-            "the corpus with ParallelCorpus.with_alignments"
+            "the corpus with ParallelCorpus.annotated"
         )
     return pairs.links
 

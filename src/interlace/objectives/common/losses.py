@@ -182,7 +182,7 @@ def weighted_sums(
 
 
 class FrozenEncoder(nn.Module):
-    """A copy of an encoder as it is when training starts, without gradients and dropout.
+    """A copy of an encoder as it is, with its sentence head, without gradients and dropout.
 
     It takes the encoder's memory again (4 bytes per parameter: 0.7 GB for mBERT, 1.1 GB for XLM-R base), but no
     gradients and optimizer states. Checkpoints contain it, so that a resumed run keeps the same copy.
@@ -190,9 +190,8 @@ class FrozenEncoder(nn.Module):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
-        self.encoder = Backbone(deepcopy(backbone.model.base_model)).requires_grad_(
-            requires_grad=False
-        )
+        encoder = Backbone(backbone.model.base_model, sentence_head=backbone.sentence_head)
+        self.encoder = deepcopy(encoder).requires_grad_(requires_grad=False)
         self.train()
 
     def train(self, mode: bool = True) -> FrozenEncoder:  # noqa: ARG002 - torch's signature
@@ -203,3 +202,8 @@ class FrozenEncoder(nn.Module):
         """Return (B, L, H) states."""
         with torch.no_grad():
             return self.encoder.encode(inputs)
+
+    def sentence_vectors(self, inputs: Tensors) -> Tensor:
+        """Return (B, D) sentence vectors."""
+        with torch.no_grad():
+            return self.encoder.sentence_vectors(inputs)
