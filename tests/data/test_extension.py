@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from interlace.core.errors import DataError
 from interlace.data.extension import extend_vocab
 from interlace.data.tokenizer_files import special_tokens
-from interlace.data.vocab import Extension, Vocab
+from interlace.data.vocab import Origin, Vocab
 from little_checkpoints import ENGLISH, KINDS, OTHER
 
 AMHARIC = "ሰላም ለዓለም ሰላም"
@@ -50,13 +50,13 @@ def test_a_new_subword_is_frequent_and_spelled_by_its_pieces(both, tmp_path):
     """Characters that the old subwords cannot spell are missing in the pieces."""
     old, new = both
     spellings = new.surfaces.spellings
-    for number, pieces in enumerate(new.extension.pieces, old.size):
+    for number, pieces in enumerate(new.origin.pieces, old.size):
         assert all(piece < old.size for piece in pieces)
         joined = b"".join(spellings[piece] for piece in pieces)
         assert joined == bytes(byte for byte in spellings[number] if byte in joined)
-    new.extension.save(tmp_path)
-    again = Extension.open(tmp_path)
-    assert (again.base, again.pieces) == (old.size, new.extension.pieces)
+    new.origin.save(tmp_path)
+    again = Origin.open(tmp_path)
+    assert (again.base, again.pieces) == (old.size, new.origin.pieces)
     with pytest.raises(
         DataError, match=r"no new subword occurs 5000 times.*remove vocab.extend"
     ):
@@ -97,7 +97,7 @@ def test_wordpiece_by_hand():
     )
     assert new.size == old.size + 1
     assert new.tokens(ids_of(new, "walk walking 12.")) == ["walk", "walking", "1", "##2", "."]
-    assert new.extension.pieces[0].tolist() == [5, 6]
+    assert new.origin.pieces[0].tolist() == [5, 6]
 
 
 def test_bpe_by_hand():

@@ -209,8 +209,8 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_
     assert vocab.targets == {"en": plain.size, "zh_cn": plain.size + 1}
     assert (vocab.target("zh_cn"), vocab.size) == (plain.size + 1, plain.size + 2)
     assert vocab.encode(["the doctor reads"]) == plain.encode(["the doctor reads"])
-    assert vocab.extension.base == plain.size
-    assert vocab.extension.pieces.lengths.tolist() == [0, 0]
+    assert vocab.origin.base == plain.size
+    assert vocab.origin.pieces.lengths.tolist() == [0, 0]
     assert vocab.target("en") in np.setdiff1d(vocab.special_ids, vocab.regular_ids)
     assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
     assert vocab.with_target_languages(["zh_cn", "en"]) is vocab

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from interlace.data.vocab import Origin
+
 
 @dataclass
 class Numbers:
@@ -16,7 +18,10 @@ class Numbers:
     pad: int = 1
     begin: int = 0
     end: int = 2
-    extension: None = None
+
+    @property
+    def origin(self):
+        return Origin.of(self.size)
 
     def save_files(self, folder):
         (folder / "tokenizer.json").write_text(json.dumps({"size": self.size}))

@@ -1,5 +1,6 @@
 """Tables of a checkpoint grow for new subwords; what it computed from old text it still does."""
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -7,9 +8,9 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.ragged import Ragged
 from interlace.data.extension import extend_vocab
-from interlace.data.vocab import Extension, Vocab
+from interlace.data.vocab import Origin, Vocab
 from interlace.models.build import load
-from interlace.models.token_embeddings import extend_embeddings
+from interlace.models.token_embeddings import fit_embeddings
 from little_checkpoints import ENGLISH, KINDS, OTHER, save
 
 NUMBER = 24
@@ -62,7 +63,7 @@ def bert(rows, **more):
 
 
 def by_hand(base, *pieces):
-    return Extension(base, Ragged.of(list(pieces)))
+    return Origin(base, np.arange(base), Ragged.of(list(pieces)))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def by_hand(base, *pieces):
 )
 def test_rows_of_the_table(rows, base, new, expected):
     model = bert(rows)
-    extend_embeddings(model, by_hand(base, *[[1, 2]] * new), 0)
+    fit_embeddings(model, by_hand(base, *[[1, 2]] * new), 0)
     assert model.get_input_embeddings().weight.shape[0] == expected
     assert model.config.vocab_size == expected
     assert model.cls.predictions.bias.shape == (expected,)
@@ -86,7 +87,7 @@ def test_rows_of_unused_new_and_untied_subwords():
     table = model.get_input_embeddings().weight
     table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(16, 2)
     table.data[10:] = torch.tensor([5.0, 7.0])
-    extend_embeddings(model, by_hand(10, [], [4], *[[1, 2]] * 5), 0)
+    fit_embeddings(model, by_hand(10, [], [4], *[[1, 2]] * 5), 0)
     rows = model.get_input_embeddings().weight.detach()
     torch.testing.assert_close(rows[10], torch.tensor([3.0, -3.0]), atol=0.1, rtol=0)
     assert not torch.equal(rows[10], rows[:10].mean(0))
@@ -94,7 +95,7 @@ def test_rows_of_unused_new_and_untied_subwords():
     torch.testing.assert_close(rows[12:17], rows[[1, 2]].mean(0).expand(5, 2))
     assert len(rows) == 17
     model = bert(10, tie_word_embeddings=False)
-    extend_embeddings(model, by_hand(10, [1, 3]), 0)
+    fit_embeddings(model, by_hand(10, [1, 3]), 0)
     for untied in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
         torch.testing.assert_close(untied[10], untied[[1, 3]].mean(0))
 
@@ -105,7 +106,7 @@ def test_the_seed_draws_the_rows_of_tokens_that_nothing_spelled():
     for seed in (1, 1, 2):
         model = bert(500)
         model.get_input_embeddings().weight.data[:] = table
-        extend_embeddings(model, by_hand(500, *[[]] * 100), seed)
+        fit_embeddings(model, by_hand(500, *[[]] * 100), seed)
         drawn.append(model.get_input_embeddings().weight.detach()[500:])
     assert torch.equal(drawn[0], drawn[1])
     assert not torch.equal(drawn[0], drawn[2])

@@ -10,7 +10,7 @@ import torch
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.data.vocab import Extension, Vocab
+from interlace.data.vocab import Origin, Vocab
 from interlace.models.build import build_model, from_shape, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
@@ -54,7 +54,7 @@ def grid(tmp_path_factory):
         (into / "tokenizer.json").write_text("{}")
 
     vocab = SimpleNamespace(
-        size=40, pad=1, begin=0, end=2, extension=None, save_files=save_files
+        size=40, pad=1, begin=0, end=2, origin=Origin.of(40), save_files=save_files
     )
     return {
         each: [checkpoint(folder, each, vocab, seed, causal=way) for seed, way in ways]
@@ -172,7 +172,10 @@ def test_a_decoder_of_fewer_layers_takes_the_lowest(words, tmp_path):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(family, words, tmp_path):
     start = checkpoint(tmp_path, family, words, 7)
-    words.size, words.extension = 42, Extension(40, Ragged.of([(), ()], dtype=np.int32))
+    words.size, words.origin = (
+        42,
+        Origin(40, np.arange(40), Ragged.of([(), ()], dtype=np.int32)),
+    )
     model = build(settings_of(family, start=start), words)
     assert model.vocab_size == 42
     assert model.shared

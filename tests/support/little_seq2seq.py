@@ -9,6 +9,7 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
+from interlace.data.vocab import Origin
 from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.seq2seq import fresh_decoder, join
@@ -28,7 +29,8 @@ TARGETS = {"en": ID["<2en>"], "de": ID["<2de>"]}
 VOCAB: Any = SimpleNamespace(
     size=len(WORDS), begin=0, pad=1, end=2, mask=3, unk=4,
     special_ids=np.arange(7), regular_ids=np.arange(7, len(WORDS)),
-    targets=TARGETS, target=TARGETS.__getitem__, extension=None, tokens=lambda ids: [WORDS[number] for number in ids],
+    targets=TARGETS, target=TARGETS.__getitem__, origin=Origin.of(len(WORDS)),
+    tokens=lambda ids: [WORDS[number] for number in ids],
 )  # fmt: skip
 PLAIN = Traits("bert", 64)
 NAMED = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")

@@ -1,7 +1,5 @@
 """Train a subword vocabulary."""
 
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -9,15 +7,11 @@ import typer
 
 from interlace.cli import print_line
 from interlace.cli.common import options
+from interlace.cli.common.text_files import CODE_OF_FILE, lines_by_language
 
 
 def vocab(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Text files; CODE:FILE names the language of a file, unless a file has this whole name."
-        ),
-    ],
+    files: Annotated[list[str], typer.Argument(help=f"Text files; {CODE_OF_FILE}.")],
     into: Annotated[Path, options.output("Folder for the tokenizer.", kind="folder")],
     size: Annotated[
         int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")
@@ -28,38 +22,7 @@ def vocab(
     from interlace.experiments.sections import VocabSettings
 
     settings = VocabSettings(size=size)
-    lines: dict[str, Iterator[str]] = {}
-    for language, paths in _paths_by_language(files).items():
-        lines[language] = chain.from_iterable(_lines_of(language, path) for path in paths)
+    lines = lines_by_language(files)
     learned = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind)
     learned.save(into)
     print_line(into)
-
-
-def _paths_by_language(files: list[str]) -> dict[str, list[Path]]:
-    """Return the files of each language; a file without one is a language of its own, named by its path."""
-    paths: dict[str, list[Path]] = {}
-    for entry in files:
-        language, colon, name = entry.partition(":")
-        if not colon or Path(entry).exists():  # a name with a colon
-            language = ""
-            name = entry
-        path = Path(name)
-        paths.setdefault(language or str(path), []).append(path)
-    return paths
-
-
-def _lines_of(language: str, path: Path) -> Iterator[str]:
-    from interlace.core.errors import DataError
-    from interlace.readers import READERS, reader_for
-
-    reader = reader_for(path)
-    try:
-        for chunk in READERS.build(reader).read_chunks([path], [language]):
-            yield from chunk.lines
-    except DataError as error:
-        if reader == "lines" or language != str(path):
-            raise
-        raise DataError(
-            f"{error}; of a file in several languages name one, such as en:{path}"
-        ) from None

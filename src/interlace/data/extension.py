@@ -17,20 +17,17 @@ does, would match inside other words and before normalization, and change the id
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-import numpy as np
 from tokenizers import Encoding, Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from interlace.core.errors import DataError
-from interlace.core.json_files import JsonObject
-from interlace.core.ragged import Ragged
 from interlace.data.tokenizer_files import tokenizer_errors
+from interlace.data.tokenizer_state import TokenizerState
 from interlace.data.tokenizer_training import sample_lines
-from interlace.data.vocab import Extension, Vocab
+from interlace.data.vocab import Vocab
 
 Subwords = tuple[int, ...]
 
@@ -38,7 +35,6 @@ _MAX_LINES = 500_000
 _KINDS = ("BPE", "WordPiece", "Unigram")
 _LETTERS = r"[\p{L}\p{M}\x{200C}\x{200D}]+"  # with marks and joiners
 _BLANKS = "▁ "  # what normalizers put before a word
-_BYTE = re.compile("<0x[0-9A-F]{2}>")  # a subword for a byte of a character without a subword
 _CONTEXT = "a "  # encoded before a word, so that it is cut as inside a line
 _ENCODED_AT_ONCE = 100_000
 # the character that stands for the first subword while merges are learned
@@ -53,7 +49,7 @@ def extend_vocab(
     min_count: int = 10,
     alpha: float = 0.5,
 ) -> Vocab:
-    """Return the vocabulary with up to `number` more subwords of letters, listed in its `extension`.
+    """Return the vocabulary with up to `number` more subwords of letters, listed in its `origin`.
 
     Lines are sampled over languages as in `Vocab.learn`. Numbers and punctuation get no new subwords.
 
@@ -69,13 +65,11 @@ def extend_vocab(
         for token, count in tokens.items():
             for word, _ in split(token):
                 words[word] += sample.copies * count
-    state = json.loads(vocab.tokenizer.to_str())
-    kind = state["model"]["type"]
-    if kind not in _KINDS:
+    model = TokenizerState(vocab.tokenizer)
+    if model.kind not in _KINDS:
         raise DataError(
-            f"{vocab.name}: a {kind} tokenizer cannot be extended ({', '.join(_KINDS)} can); learn a vocabulary"
+            f"{vocab.name}: a {model.kind} tokenizer cannot be extended ({', '.join(_KINDS)} can); learn a vocabulary"
         )
-    model = _Model(state)
     pieces = _learn(
         model,
         vocab,
@@ -96,13 +90,11 @@ def extend_vocab(
         raise DataError(
             f"{vocab.name}: this tokenizer cannot be extended: ids of its tokens change"
         )
-    return vocab.with_tokenizer(
-        tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32))
-    )
+    return vocab.with_new_tokens(tokenizer, pieces)
 
 
 def _learn(
-    model: _Model,
+    model: TokenizerState,
     vocab: Vocab,
     words: Counter[str],
     number: int,
@@ -125,7 +117,7 @@ def _learn(
         if left not in number_of or right not in number_of or len(pieces) == number:
             continue
         parts = (number_of[left], number_of[right])
-        joined = model.joined(*parts)
+        joined = model.merged(model.names[parts[0]], model.names[parts[1]])
         if joined not in model.ids:
             number_of[left + right] = vocab.size + len(pieces)
             model.add(joined, vocab.size + len(pieces), parts)
@@ -174,7 +166,7 @@ def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, i
 
 
 def _unknown_characters(
-    tokenizer: Tokenizer, model: _Model, words: Counter[str]
+    tokenizer: Tokenizer, model: TokenizerState, words: Counter[str]
 ) -> list[tuple[str, int]]:
     """Return letters that no subword spells with their counts, the most frequent first."""
     counts: Counter[str] = Counter()
@@ -189,7 +181,9 @@ def _unknown_characters(
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> Counter[Subwords]:
+def _runs(
+    tokenizer: Tokenizer, model: TokenizerState, words: Counter[str]
+) -> Counter[Subwords]:
     """Count runs of subwords that may be merged: those of each pre-token, up to what is no text."""
     runs: Counter[Subwords] = Counter()
     for _, count, encoding in _encoded(tokenizer, words):
@@ -213,62 +207,3 @@ def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> Counter[S
         runs[tuple(run)] += count
     runs.pop((), None)
     return runs
-
-
-class _Model:
-    """The state of a tokenizer as `tokenizers` serializes it, to which subwords are added in place."""
-
-    def __init__(self, state: JsonObject) -> None:
-        self.state = state
-        self.model = state["model"]
-        self.prefix = self.model.get("continuing_subword_prefix") or ""
-        self.suffix = self.model.get("end_of_word_suffix") or ""
-        vocab = self.model["vocab"]
-        if self.model["type"] == "Unigram":
-            self.ids = {token: number for number, (token, _) in enumerate(vocab)}
-            self.min_score = min(score for _, score in vocab)
-        else:
-            self.ids = dict(vocab)
-        self.names: dict[int, str] = {number: token for token, number in self.ids.items()}
-        added = {token["id"]: token["content"] for token in state["added_tokens"]}
-        # ids of added tokens, such as that of unknown text, and of bytes
-        self.no_text = set(added)
-        self.no_text.update(self.ids[name] for name in filter(_BYTE.fullmatch, self.ids))
-        # The ids of tokens outside the model follow from its size; inside it they do not change.
-        for number, token in sorted(added.items()):
-            if number not in self.names:
-                self.add(token, number)
-
-    def add(
-        self,
-        name: str,
-        number: int,
-        parts: tuple[int, int] | None = None,
-    ) -> None:
-        """Add a subword; `parts` are those that are merged, None for a character."""
-        vocab = self.model["vocab"]
-        if self.model["type"] == "Unigram":
-            while len(vocab) < number:  # a gap between the ids of tokens outside the model
-                vocab.append([f"<unused{len(vocab)}>", self.min_score])
-            # Any score will do for a character, because nothing else spells it.
-            score = self.min_score if parts is None else min(vocab[part][1] for part in parts)
-            vocab.append([name, score])
-        else:
-            vocab[name] = number
-        if parts is not None and "merges" in self.model:
-            self.model["merges"].append([self.names[part] for part in parts])
-        self.names[number] = name
-        self.ids[name] = number
-
-    def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer of this state."""
-        return Tokenizer.from_str(json.dumps(self.state, ensure_ascii=False))
-
-    def forms(self, character: str) -> list[str]:
-        """Return the subwords needed to spell a character in all positions."""
-        forms = [character, self.prefix + character]
-        return list(dict.fromkeys([*forms, *(form + self.suffix for form in forms)]))
-
-    def joined(self, left: int, right: int) -> str:
-        """Return the name of two subwords merged."""
-        return self.names[left] + self.names[right].removeprefix(self.prefix)

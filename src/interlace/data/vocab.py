@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -55,34 +55,59 @@ _REBUILT = {
 }
 
 
-@dataclass(frozen=True)
-class Extension:
-    """The subwords that a vocabulary has beyond the one it extends.
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """How a vocabulary was made from another one, by which the embeddings of a checkpoint are made to fit.
 
-    base: size of the extended vocabulary; the new subwords have the ids from there on.
-    pieces: a row per new subword of the old ids that spell it; empty if the old ones cannot.
+    original_size: size of the original vocabulary.
+    kept: (K,) the original ids of the ids 0 to K - 1.
+    pieces: a row per new subword, which have the ids from K on, of the ids below K that spell it; empty if none can.
     """
 
-    base: int
+    original_size: int
+    kept: IntArray
     pieces: Ragged
 
-    FILE = "extension.json"
+    FILE = "origin.json"
+
+    @classmethod
+    def of(cls, size: int) -> Origin:
+        """Return that of an unchanged vocabulary."""
+        return cls(size, np.arange(size), Ragged.of([]))
+
+    @property
+    def base(self) -> int:
+        """K, the first id of the new subwords."""
+        return len(self.kept)
+
+    @property
+    def is_trimmed(self) -> bool:
+        """Whether some ids were removed."""
+        return self.base < self.original_size
 
     @property
     def size(self) -> int:
-        """Size of the vocabulary with its extension."""
+        """Size of the vocabulary."""
         return self.base + len(self.pieces)
 
     def save(self, folder: Path) -> None:
         """Write it into the folder of the tokenizer."""
-        data = {"base": self.base, "pieces": [row.tolist() for row in self.pieces]}
+        data: _StoredOrigin = {
+            "original_size": self.original_size,
+            "kept": self.kept.tolist(),
+            "pieces": self.pieces.to_lists(),
+        }
         (folder / self.FILE).write_text(json.dumps(data) + "\n", encoding="utf-8")
 
     @classmethod
-    def open(cls, folder: Path) -> Extension:
+    def open(cls, folder: Path) -> Origin:
         """Read the file of `save`."""
-        data = read_json(folder / cls.FILE, _Pieces)
-        return cls(data["base"], Ragged.of(data["pieces"], dtype=np.int32))
+        data = read_json(folder / cls.FILE, _StoredOrigin)
+        return cls(
+            data["original_size"],
+            np.array(data["kept"], np.int64),
+            Ragged.of(data["pieces"], dtype=np.int32),
+        )
 
 
 _MAX_SIZE = 10**7
@@ -90,8 +115,9 @@ _Id = Annotated[int, Field(ge=0, lt=_MAX_SIZE)]
 
 
 @json_record
-class _Pieces(TypedDict):
-    base: _Id
+class _StoredOrigin(TypedDict):
+    original_size: _Id
+    kept: list[_Id]
     pieces: list[list[_Id]]
 
 
@@ -102,7 +128,7 @@ class Vocab(Encoder):
     special_ids: ids that are never predicted or drawn: the tokenizer's special tokens.
     regular_ids: ids of text: all that are neither special nor added.
     separator_ids: ids between the two sides of a row in the tokenizer's template.
-    extension: the subwords beyond another vocabulary, by which a checkpoint's embeddings are extended.
+    origin: how it was made from a checkpoint's vocabulary.
     """
 
     def __init__(
@@ -111,11 +137,10 @@ class Vocab(Encoder):
         special: Mapping[str, str],
         config: JsonMapping,
         name: str,
-        extension: Extension | None = None,
+        origin: Origin | None = None,
     ) -> None:
         super().__init__(tokenizer)
         self.name = name
-        self.extension = extension
         self._special = dict(special)
         self._config = dict(config)
         self._ids: dict[str, int] = {}
@@ -133,6 +158,7 @@ class Vocab(Encoder):
             raise DataError(
                 f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported"
             )
+        self.origin = origin or Origin.of(self.size)
         self.special_ids: IntArray = np.array(sorted(special_ids), np.int64)
         self.regular_ids: IntArray = np.setdiff1d(ids, [*added, *special_ids])
         self.separator_ids = self._separator()
@@ -190,17 +216,26 @@ class Vocab(Encoder):
         if tokenizer.normalizer is not None:
             steps.append(tokenizer.normalizer)
         tokenizer.normalizer = normalizers.Sequence(steps)
-        return self.with_tokenizer(tokenizer, self.extension)
+        return self.with_tokenizer(tokenizer, self.origin)
 
-    def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension | None) -> Vocab:
-        """Return the vocabulary with a changed tokenizer that keeps all ids."""
+    def with_tokenizer(self, tokenizer: Tokenizer, origin: Origin) -> Vocab:
+        """Return the vocabulary with a changed tokenizer that has the same special tokens."""
         return Vocab(
             tokenizer,
             self._special,
             self._config,
             self.name,
-            extension,
+            origin,
         )
+
+    def with_new_tokens(self, tokenizer: Tokenizer, pieces: Sequence[Sequence[int]]) -> Vocab:
+        """Return the vocabulary with a tokenizer that has further tokens behind all of this one.
+
+        pieces: for each of them the ids that spell it.
+        """
+        pieces = [*self.origin.pieces.to_lists(), *pieces]
+        origin = replace(self.origin, pieces=Ragged.of(pieces, dtype=np.int32))
+        return self.with_tokenizer(tokenizer, origin)
 
     def with_target_languages(self, languages: Sequence[str]) -> Vocab:
         """Return the vocabulary with a target-language token `<2de>` for each of `languages`, after all other ids.
@@ -219,12 +254,7 @@ class Vocab(Encoder):
             raise DataError(
                 f"{self.name}: this tokenizer cannot be extended: {names[0]} gets the id {ids[0]}"
             )
-        base = self.size
-        pieces: list[list[int]] = [[] for _ in names]
-        if self.extension is not None:
-            base = self.extension.base
-            pieces = [*self.extension.pieces.to_lists(), *pieces]
-        return self.with_tokenizer(tokenizer, Extension(base, Ragged.of(pieces)))
+        return self.with_new_tokens(tokenizer, [[] for _ in names])
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
@@ -232,7 +262,7 @@ class Vocab(Encoder):
             folder,
             "tokenizer.json",
             "tokenizer",
-            ["tokenizer_config.json", Extension.FILE],
+            ["tokenizer_config.json", Origin.FILE],
         )
         with atomic_folder(folder) as partial:
             self.save_files(partial)

@@ -169,19 +169,25 @@ class Recipe(Settings):
         build_filters(self.filters)
         for group in self.corpora.values():
             group.reading()
-        if self.vocab.extend and tokenizer_of(self) is None:
-            raise SettingsError(
-                "vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start"
-            )
+        self._check_vocab()
         self._check_derived()
+        for name in self.objectives:
+            self._check_objective(name)
+        self._check_translation()
+
+    def _check_vocab(self) -> None:
+        """Check what the vocabulary is made from."""
+        for key in ("trim", "extend"):
+            is_set = getattr(self.vocab, key) != VocabSettings.model_fields[key].default
+            if is_set and tokenizer_of(self) is None:
+                raise SettingsError(
+                    f"vocab.{key} needs a tokenizer to {key}: name it in model.start or vocab.start"
+                )
         for name in self.vocab.corpora:
             if name not in self.corpora:
                 raise SettingsError(
                     f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}"
                 )
-        for name in self.objectives:
-            self._check_objective(name)
-        self._check_translation()
 
     def _check_derived(self) -> None:
         """Reject derived languages without an original, and pairs other than with the original."""

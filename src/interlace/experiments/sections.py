@@ -115,7 +115,7 @@ class CorpusGroup(Settings):
 
 
 class VocabSettings(Settings):
-    """The vocabulary: learned from the recipe's training text, or an existing tokenizer, optionally extended."""
+    """The vocabulary: learned from the recipe's training text, or an existing tokenizer, also trimmed or extended."""
 
     start: str | None = Field(
         None, description="Tokenizer, folder or hub name; default: of model.start or vectors."
@@ -134,6 +134,11 @@ class VocabSettings(Settings):
     )
     kind: Literal["byte-bpe", "bpe"] = Field(
         "byte-bpe", description="Tokenization algorithm; byte-bpe has no unknown characters."
+    )
+    trim: Literal["none", "text", "characters"] = Field(
+        "none",
+        description="Tokens of an existing tokenizer to keep, with their embeddings: 'text', those that the corpora "
+        "need, dev included; 'characters', also all others that consist of their characters.",
     )
     extend: int = Field(
         0,

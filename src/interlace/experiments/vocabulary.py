@@ -1,12 +1,13 @@
-"""The vocabulary of a recipe: an existing tokenizer, one that is extended, or one that is learned from its text."""
+"""The vocabulary of a recipe: an existing tokenizer, one that is trimmed or extended, or one that is learned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from interlace.core.json_files import JsonObject
 from interlace.data.artifacts import Artifact
@@ -68,17 +69,61 @@ class RecipeVocab(Artifact["Vocab"]):
         else:
             vocab = Vocab.learn(lines, settings.size, alpha=settings.alpha, kind=settings.kind)
         vocab.save(folder)
-        if vocab.extension is not None:
-            vocab.extension.save(folder)
+        vocab.origin.save(folder)
 
     def open(self, folder: Path) -> Vocab:
         """Load the vocabulary."""
-        from interlace.data.vocab import Extension, Vocab
+        from interlace.data.vocab import Origin, Vocab
 
         vocab = Vocab.load(folder)
         if self.base is None:
             return vocab
-        return self.base.with_tokenizer(vocab.tokenizer, Extension.open(folder))
+        return self.base.with_new_tokens(vocab.tokenizer, Origin.open(folder).pieces.to_lists())
+
+
+@dataclass(frozen=True, eq=False)
+class TrimmedVocab(Artifact["Vocab"]):
+    """The tokens of an existing vocabulary that text needs.
+
+    keep: as in `trim_vocab`. texts: by language, training and held-out text.
+    """
+
+    kind = "vocab"
+
+    keep: Literal["text", "characters"]
+    texts: TextsByLanguage
+    base: Vocab
+
+    def __str__(self) -> str:
+        return f"the tokens of {self.base.name} that the text needs"
+
+    @cached_property
+    def key(self) -> JsonObject:
+        """The text, and the vocabulary that is trimmed."""
+        texts = {}
+        for language, corpora in self.texts.items():
+            texts[language] = [text.key for text in corpora]
+        return {
+            "trim": self.keep,
+            "text": texts,
+            "base": self.base.fingerprint,
+            "version": 1,
+        }
+
+    def build(self, folder: Path) -> None:
+        """Trim the vocabulary."""
+        from interlace.data.trimming import trim_vocab
+
+        sides = [_lines(corpora, language) for language, corpora in self.texts.items()]
+        vocab = trim_vocab(self.base, chain.from_iterable(sides), self.keep)
+        vocab.save(folder)
+        vocab.origin.save(folder)
+
+    def open(self, folder: Path) -> Vocab:
+        """Load the vocabulary."""
+        from interlace.data.vocab import Origin, Vocab
+
+        return self.base.with_tokenizer(Vocab.load(folder).tokenizer, Origin.open(folder))
 
 
 def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
@@ -99,12 +144,25 @@ def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
             # its errors are clearer than that of a missing tokenizer
             check_vectors(recipe.model)
         base = Vocab.load(start)
+        if recipe.vocab.trim != "none":
+            base = TrimmedVocab(recipe.vocab.trim, _all_texts(recipe, texts), base).get()
         if not recipe.vocab.extend:
             return base
-    return RecipeVocab(recipe.vocab, _texts_of(recipe, texts), base).get()
+    return RecipeVocab(recipe.vocab, _texts_to_learn(recipe, texts), base).get()
 
 
-def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
+def _all_texts(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
+    """Return all text of the corpora, held-out text too, by language."""
+    by_language: dict[str, list[CorpusText]] = {}
+    for split in ("train", "dev"):
+        for group, corpus in recipe.corpora_in(split).values():
+            text = texts.of(recipe.corpora[group], corpus, split)
+            for language in text.languages:
+                by_language.setdefault(language, []).append(text)
+    return by_language
+
+
+def _texts_to_learn(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
     """Return the text that the vocabulary is learned from, by language."""
     wanted = recipe.vocab.corpora
     groups = [group for name, group in recipe.corpora.items() if not wanted or name in wanted]

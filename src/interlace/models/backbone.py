@@ -182,17 +182,19 @@ class Backbone(nn.Module):
         *,
         fold_language: str | None = None,
         dtype: torch.dtype = torch.float32,
+        head: bool = True,
     ) -> Path:
         """Write an ordinary checkpoint with its tokenizer that plain transformers can load, atomically.
 
         folder: target folder; an existing checkpoint is replaced, any other content is refused.
         fold_language: the language that callers without language ids get. It must have an embedding.
         dtype: data type of the floating-point weights on disk.
+        head: whether to write the vocabulary head; that of a translation model is always written.
         """
         must_be_replaceable(folder, CONFIG, "checkpoint", CHECKPOINT_FILES)
         try:
             with atomic_folder(folder) as partial:
-                self._write(partial, vocab, fold_language, dtype)
+                self._write(partial, vocab, fold_language, dtype, head=head)
                 vocab.save_files(partial)
         except OSError as error:
             raise CheckpointError(
@@ -206,6 +208,8 @@ class Backbone(nn.Module):
         vocab: Vocab,  # noqa: ARG002
         fold_language: str | None,
         dtype: torch.dtype,
+        *,
+        head: bool,
     ) -> None:
         """Write weights and configuration; a causal model as transformers' class for causal language modeling.
 
@@ -215,6 +219,12 @@ class Backbone(nn.Module):
 
         model: Any = self.model
         tensors: Tensors = dict(model.state_dict())
+        if not head:
+            tensors = {
+                name: tensor
+                for name, tensor in tensors.items()
+                if not self.family.is_head(name)
+            }
         changes: JsonObject = {"dtype": str(dtype).removeprefix("torch.")}
         if fold_language is not None:
             tensors = fold_weights(model, tensors, fold_language)

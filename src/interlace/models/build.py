@@ -36,6 +36,11 @@ from interlace.models.checkpoint_files import (
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 from interlace.models.languages import add_languages, equalize_segments, map_languages
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
+from interlace.models.token_embeddings import (
+    fit_embeddings,
+    initialize_from_vectors,
+    renumber_tokens,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,8 +77,6 @@ def build_model(
     else:
         backbone = builder.encoder(causal=causal)
     if settings.vectors is not None:
-        from interlace.models.token_embeddings import initialize_from_vectors
-
         initialize_from_vectors(
             backbone, builder.models_without_checkpoint(backbone), settings, vocab
         )
@@ -321,8 +324,8 @@ def load(
     A checkpoint of an encoder alone gets a random vocabulary head (by `seed`), which `notes` mentions.
 
     start: folder, or name on the Hugging Face hub.
-    vocab: the checkpoint's own vocabulary, or one that extends it: then the embeddings grow, and a new token starts as
-        the mean of the subwords that spelled it.
+    vocab: the checkpoint's own vocabulary, or one that is made from it by trimming or extension: then the embeddings
+        lose rows, or grow by tokens that start as the mean of the subwords that spelled them.
     languages: languages that get an embedding if they have none.
     causal: whether the model is causal from now on; None: as the checkpoint is.
     language_names: language -> the checkpoint's name for it.
@@ -333,6 +336,8 @@ def load(
     """
     folder = find_checkpoint(start)
     config = read_config(folder)
+    if vocab is not None and vocab.origin.is_trimmed:
+        config = renumber_tokens(config, vocab.origin.kept)
     adaptation = _Adaptation(vocab, languages, language_names or {}, seed)
     if config["model_type"] == SEQ2SEQ:
         with opening(folder):
@@ -353,10 +358,8 @@ class _Adaptation:
         """Check the weights of a transformers model; add languages and new tokens to it, in place."""
         check_finite_weights(model.named_parameters(), str(folder))
         map_languages(model, self.languages, self.language_names)
-        if self.vocab is not None and self.vocab.extension is not None:
-            from interlace.models.token_embeddings import extend_embeddings
-
-            extend_embeddings(model, self.vocab.extension, self.seed)
+        if self.vocab is not None:
+            fit_embeddings(model, self.vocab.origin, self.seed)
 
 
 def _load_encoder(
@@ -478,7 +481,7 @@ def _fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
 def check_vocab(config: JsonObject, vocab: Vocab, folder: Path) -> None:
     """Check that the tokenizer is the checkpoint's, by its size, and by its padding where positions depend on it."""
     rows = int(config.get("vocab_size") or config.get("n_words") or 0)
-    size = vocab.size if vocab.extension is None else vocab.extension.base
+    size = vocab.origin.original_size
     max_rows = size + max(128, size // 50)  # embeddings may be rounded up, or have 2 % more
     if not size <= rows <= max_rows:
         raise CheckpointError(

@@ -32,26 +32,31 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
-    CONFIG,
-    WEIGHTS,
-    INDEX,
-    "model-*-of-*.safetensors",
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "extension.json",
+GENERATION_CONFIG = "generation_config.json"
+WORD_WEIGHTS = "1_WordWeights/config.json"
+COMPANIONS = (  # files that we write beside weights, configuration and tokenizer
     "README.md",
     "interlace.json",
     "modules.json",
     "sentence_bert_config.json",
-    "1_WordWeights/config.json",
+    WORD_WEIGHTS,
     "1_Pooling/config.json",
     "2_Dense/config.json",
     "2_Dense/model.safetensors",
     "2_Normalize/config.json",
     "1_WeightedLayerPooling/config.json",
     "1_WeightedLayerPooling/model.safetensors",
+)
+CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
+    CONFIG,
+    WEIGHTS,
+    INDEX,
+    "model-*-of-*.safetensors",
+    GENERATION_CONFIG,
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "origin.json",
+    *COMPANIONS,
 )
 
 
@@ -133,7 +138,7 @@ def read_config(folder: Path) -> JsonObject:
 
 
 # Keys of a configuration that shape what transformers builds around an encoder, which is not read here.
-_UNUSED = {
+UNUSED_KEYS = {
     "num_labels",
     "id2label",
     "label2id",
@@ -147,7 +152,9 @@ def without_unused(config: Any) -> Any:
     """Return a copy of a configuration, those of both sides included, without keys that no encoder here uses."""
     if not isinstance(config, dict):
         return config
-    return {key: without_unused(value) for key, value in config.items() if key not in _UNUSED}
+    return {
+        key: without_unused(value) for key, value in config.items() if key not in UNUSED_KEYS
+    }
 
 
 def write_config(path: Path, config: JsonMapping) -> None:

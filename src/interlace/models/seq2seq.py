@@ -148,6 +148,8 @@ class Seq2Seq(Backbone):
         vocab: Vocab,
         fold_language: str | None,
         dtype: torch.dtype,
+        *,
+        head: bool,  # noqa: ARG002
     ) -> None:
         """Write one file of weights, `encoder.*` and `decoder.*`, each with its own embeddings."""
         from safetensors.torch import save_file

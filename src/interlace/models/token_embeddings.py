@@ -1,4 +1,4 @@
-"""Initial values of token embeddings: new tokens of a checkpoint, and pre-trained subword vectors.
+"""Token embeddings: of a checkpoint with a changed vocabulary, and from pre-trained subword vectors.
 
 A new token starts as the mean of the subwords that spelled it before, so the model first reads and predicts it much
 like its pieces. Where nothing could spell it, or by choice, it is drawn around the mean of all embeddings (Hewitt
@@ -12,13 +12,14 @@ Legend: R rows of the embeddings, H width, N new tokens, n subwords with a vecto
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist, user_path
-from interlace.core.ragged import FloatArray, IntArray
+from interlace.core.ragged import FloatArray, IntArray, Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.embeddings import SUBWORDS, WordVectors, is_text_file
 from interlace.models.settings import ModelSettings, Shape
@@ -26,29 +27,50 @@ from interlace.models.settings import ModelSettings, Shape
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.data.vocab import Extension, Vocab
+    from interlace.data.vocab import Origin, Vocab
     from interlace.models.backbone import Backbone
 
 _DRAWS = 2  # key of the random numbers; 1 is that of language embeddings
 
 
-def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
-    """Grow the embeddings of a model for the new tokens of `extension`, in place.
+def fit_embeddings(model: Any, origin: Origin, seed: int) -> None:
+    """Make the embeddings and the vocabulary head of a model fit a vocabulary that was made from its own, in place.
 
-    A new token starts as the mean of the subwords that spelled it; one that none spelled is drawn around the mean of
-    all embeddings, with their spread (Hewitt 2021).
+    Kept tokens keep their rows. A new one starts as the mean of the subwords that spelled it; one that none spelled is
+    drawn around the mean of all embeddings, with their spread (Hewitt 2021).
 
     Embeddings with more rows than the tokenizer has ids have spare rows; new tokens take the first of them.
     """
     import torch
 
+    if origin.is_trimmed:
+        kept = torch.from_numpy(origin.kept)
+        kept_rows = [tensor[kept] for tensor in _vocabulary_tensors(model)]
+        _resize(model, len(kept))
+        for tensor, rows in zip(_vocabulary_tensors(model), kept_rows, strict=True):
+            tensor[:] = rows
+    if origin.size > len(model.get_input_embeddings().weight):
+        _resize(model, origin.size)
+    if not len(origin.pieces):
+        return
+    rng = generator(Purpose.INIT, seed, step=_DRAWS)
+    for tensor in _vocabulary_tensors(model):
+        old = tensor[: origin.base]
+        tensor[origin.base : origin.size] = _new_rows(old, origin.pieces, rng)
+
+
+def _resize(model: Any, size: int) -> None:
+    """Change the number of rows; new ones are arbitrary."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        model.resize_token_embeddings(size, mean_resizing=False)
+
+
+def _vocabulary_tensors(model: Any) -> list[Tensor]:
+    """Return what has a row for each token, without gradients: embeddings, head and its bias, tied ones once."""
     from interlace.models.backbone import unused_bias
 
-    if extension.size > len(model.get_input_embeddings().weight):
-        # resizing draws rows, all of which are replaced here
-        with torch.random.fork_rng(devices=[]):
-            model.resize_token_embeddings(extension.size, mean_resizing=False)
-    rng = generator(Purpose.INIT, seed, step=_DRAWS)
     head = model.get_output_embeddings()
     tensors = [
         model.get_input_embeddings().weight,
@@ -56,20 +78,39 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
         getattr(head, "bias", None),
         unused_bias(model),
     ]
-    # tied ones once
     by_memory = {tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None}
-    with torch.no_grad():
-        for tensor in by_memory.values():
-            old = tensor[: extension.base]
-            tensor[extension.base : extension.size] = _new_rows(old, extension, rng)
+    return list(by_memory.values())
 
 
-def _new_rows(old: Tensor, extension: Extension, rng: np.random.Generator) -> Tensor:
+_TOKEN_ID = re.compile(r"\w+_token_id|(bos|eos|pad|unk|mask)_index")
+
+
+def renumber_tokens(config: Any, kept: IntArray) -> Any:
+    """Return a copy of a configuration, nested ones included, with the new ids of its tokens.
+
+    kept: (K,) as in `Origin`. A token that was not kept becomes None.
+    """
+    if isinstance(config, list):
+        return [renumber_tokens(value, kept) for value in config]
+    if not isinstance(config, dict):
+        return config
+    new_ids = {number: new for new, number in enumerate(kept.tolist())}
+    renumbered = {}
+    for key, value in config.items():
+        if not _TOKEN_ID.fullmatch(key):
+            renumbered[key] = renumber_tokens(value, kept)
+        elif isinstance(value, list):
+            renumbered[key] = [new_ids.get(number) for number in value]
+        else:
+            renumbered[key] = new_ids.get(value)
+    return renumbered
+
+
+def _new_rows(old: Tensor, pieces: Ragged, rng: np.random.Generator) -> Tensor:
     """Return (N, H) initial rows, or (N,) of a bias, which is never drawn."""
     import torch
     from torch.nn.functional import embedding_bag
 
-    pieces = extension.pieces
     ids = torch.from_numpy(pieces.flat.astype(np.int64))
     starts = torch.from_numpy(pieces.offsets[:-1].astype(np.int64))
     table = old.view(len(old), -1)  # (R, H), of a bias (R, 1)
