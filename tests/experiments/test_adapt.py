@@ -9,7 +9,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
 from interlace.experiments.workspace import Workspace
 from interlace.models.build import load
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
@@ -122,6 +122,27 @@ def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
+def test_trims_then_extends_the_vocabulary(starts, text, tmp_path):
+    """Tokens of held-out text stay too; the cached vocabulary knows its original ids."""
+    recipe = adapted(
+        "adapt/mbert:alm",
+        starts["mbert"],
+        text,
+        {"vocab.trim": "text", "vocab.extend": "20"},
+    )
+    old, vocab = Vocab.load(starts["mbert"]), Workspace(recipe).vocab
+    assert vocab.size == vocab.origin.base + 20 < old.size
+    again = Workspace(recipe).vocab
+    assert again.origin.kept.tolist() == vocab.origin.kept.tolist()
+    model = load(pretrain(recipe, tmp_path / "run"))
+    assert model.vocab_size == vocab.size
+    trimmed = Workspace(change_recipe(recipe, {"vocab.extend": "0"})).vocab
+    lines = [*(text / "dev.de").read_text(encoding="utf-8").split("\n"), " ".join(ENGLISH)]
+    assert trimmed.tokens(trimmed.encode(lines).ids.flat) == old.tokens(
+        old.encode(lines).ids.flat
+    )
+
+
 def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     folder = tmp_path / "text"
     folder.mkdir()
@@ -147,6 +168,7 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     ("name", "changes", "message"),
     [
         ("tiny/mlm", {"vocab.extend": "10"}, r"vocab\.extend needs a tokenizer to extend"),
+        ("tiny/mlm", {"vocab.trim": "text"}, r"vocab\.trim needs a tokenizer to trim"),
         ("tiny/mlm-tlm", {"model.language_names.zh_cn": "zh"}, "needs a 'start'"),
     ],
 )

@@ -56,6 +56,8 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_have_data_and_objecti
         assert text in card
     extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
     assert "up to 5,000 tokens learned from the training text" in extended
+    trimmed = card_of(run_of(tmp_path / "trimmed", vocab__trim="text", vocab__extend="5000"))
+    assert "with new ids, and up to 5,000 tokens learned from the training text." in trimmed
 
 
 @pytest.mark.parametrize("key", ["split", "files", "steps"])

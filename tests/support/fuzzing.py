@@ -134,6 +134,7 @@ COMMANDS = (
     Command("evaluate {in}/run/model --recipe {in}/small.toml -o {out}/scores", (*RUN[6:10], "small.toml"), 5),
     Command("report {in}/run {in}/nmt -o {out}/report.html", RUN, 10),
     Command("export {in}/run -o {out}/model", RUN, 5),
+    Command("export {in}/run/model {in}/dev.en --trim -o {out}/model", (*RUN[6:10], "dev.en"), 4),
     Command("translate {in}/nmt --input {in}/dev.en --from en --to de -o {out}/text", (*TRANSLATOR, "dev.en"), 6,
             ("--beam=", "--window=", "--tokens=", "--length-penalty=")),
     Command("study {in}/study.toml -o {in}/study --dry-run", ("study.toml", "study/study.json", "small.toml",

@@ -37,7 +37,6 @@ Kept = Literal["text", "characters"]
 
 _LINES_AT_ONCE = 10_000
 _MIN_SCRIPT = 0.001  # share of the text's characters; text has single words of other scripts
-_MAX_PADDING = 1024  # a model that numbers positions from the padding's id has no larger one
 
 
 def trim_vocab(vocab: Vocab, lines: Iterable[str], keep: Kept = "text") -> Vocab:
@@ -122,9 +121,6 @@ def _always(vocab: Vocab, state: TokenizerState) -> set[int]:
     """Return the ids that stay whatever the text is: of special tokens, bytes, and a piece with the lowest score."""
     with_template = vocab.tokenizer.encode("", "").ids
     ids = {*vocab.special_ids.tolist(), *state.no_text, *with_template}
-    if vocab.pad < _MAX_PADDING:
-        # RoBERTa's positions begin after it
-        ids.update(range(vocab.pad + 1))
     if vocab.surfaces.by_bytes:
         ids.update(state.ids[name] for name in BYTES if name in state.ids)
     if state.kind == "Unigram":

@@ -487,12 +487,20 @@ def check_vocab(config: JsonObject, vocab: Vocab, folder: Path) -> None:
         raise CheckpointError(
             f"{folder}: the model has {rows} tokens, the vocabulary {size}; use the checkpoint's own tokenizer"
         )
+    if MODEL_TYPES[config["model_type"]].name != "roberta":
+        return
+    # it numbers positions from the id of the padding
     pad = config.get("pad_token_id")
-    numbers_positions_by_padding = MODEL_TYPES[config["model_type"]].name == "roberta"
-    if numbers_positions_by_padding and pad is not None and pad != vocab.pad:
+    if pad is not None and pad != vocab.pad:
         raise CheckpointError(
             f"{folder}: the model pads with id {pad}, the vocabulary with {vocab.pad}; "
             "use the checkpoint's own tokenizer"
+        )
+    original_pad = int(vocab.origin.kept[vocab.pad])
+    if original_pad != vocab.pad:
+        raise CheckpointError(
+            f"{folder}: this model cannot be trimmed, because its positions follow from the id of the padding, "
+            f"{original_pad}, which would become {vocab.pad}"
         )
 
 
