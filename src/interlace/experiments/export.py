@@ -20,7 +20,6 @@ from interlace.models.checkpoint_files import (
     CONFIG,
     GENERATION_CONFIG,
     UNUSED_KEYS,
-    WORD_WEIGHTS,
     find_checkpoint,
     iter_weights,
     write_config,
@@ -76,16 +75,19 @@ def _write_companions(folder: Path, into: Path, kept: IntArray) -> None:
 
     kept: the original ids of the tokens, in the order of the new ones.
     """
+    from interlace.models.sentence_modules import WORD_WEIGHTS
     from interlace.models.token_embeddings import renumber_tokens
 
-    for name in COMPANIONS:
-        if (folder / name).is_file():
-            (into / name).parent.mkdir(exist_ok=True)
-            shutil.copyfile(folder / name, into / name)
-    if (into / WORD_WEIGHTS).is_file():
-        weights = read_json(into / WORD_WEIGHTS, JsonObject)
-        weights["vocab"] = [weights["vocab"][number] for number in kept.tolist()]
-        write_json(into / WORD_WEIGHTS, weights)
+    for pattern in COMPANIONS:
+        for path in filter(Path.is_file, folder.glob(pattern)):
+            copy = into / path.relative_to(folder)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, copy)
+    word_weights = into / WORD_WEIGHTS / "config.json"
+    if word_weights.is_file():
+        config = read_json(word_weights, JsonObject)
+        config["vocab"] = [config["vocab"][number] for number in kept.tolist()]
+        write_json(word_weights, config)
     if (folder / GENERATION_CONFIG).is_file():
         generation = read_json(folder / GENERATION_CONFIG, JsonObject)
         write_config(into / GENERATION_CONFIG, renumber_tokens(generation, kept))

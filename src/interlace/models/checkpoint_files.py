@@ -33,19 +33,14 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 GENERATION_CONFIG = "generation_config.json"
-WORD_WEIGHTS = "1_WordWeights/config.json"
-COMPANIONS = (  # files that we write beside weights, configuration and tokenizer
+COMPANIONS = (  # patterns of files beside weights, configuration and tokenizer: card, modules of sentence vectors
     "README.md",
     "interlace.json",
     "modules.json",
     "sentence_bert_config.json",
-    WORD_WEIGHTS,
-    "1_Pooling/config.json",
-    "2_Dense/config.json",
-    "2_Dense/model.safetensors",
-    "2_Normalize/config.json",
-    "1_WeightedLayerPooling/config.json",
-    "1_WeightedLayerPooling/model.safetensors",
+    "config_sentence_transformers.json",
+    "[0-9]_*/config.json",
+    "[0-9]_*/model.safetensors",
 )
 CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
     CONFIG,

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 MODULES = "modules.json"
 _TRANSFORMER = "sentence_bert_config.json"
 _LAYERS = "1_WeightedLayerPooling"
-_WORD_WEIGHTS = "1_WordWeights"
+WORD_WEIGHTS = "1_WordWeights"
 _POOLING = "1_Pooling"
 _DENSE = "2_Dense"
 _NORM = "2_Normalize"
@@ -223,7 +223,7 @@ def _special_weights(vocab: Vocab, vocab_size: int) -> _Written:
         names[number] = str(vocab.tokenizer.id_to_token(number))
     weights = {name: 0.0 for name in names if name}
     config = {"vocab": names, "word_weights": weights, "unknown_word_weight": 1.0}
-    return _Written("WordWeights", _WORD_WEIGHTS, config)
+    return _Written("WordWeights", WORD_WEIGHTS, config)
 
 
 def _layer_choice(layer: int, depth: int, width: int) -> _Written:
