@@ -14,9 +14,10 @@ from interlace.data.tokenizer_files import special_tokens
 from interlace.data.trimming import trim_vocab
 from interlace.data.vocab import Origin, Vocab
 from interlace.models.build import build_model, load
+from interlace.models.checkpoint_files import renumber_tokens
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import ModelSettings
-from interlace.models.token_embeddings import fit_embeddings, renumber_tokens
+from interlace.models.token_embeddings import fit_embeddings
 from little_checkpoints import KINDS, SIZE, save
 
 LINES = ["der alte Arzt liest drei Briefe", "der Arzt liest"]

@@ -22,6 +22,7 @@ from interlace.models.checkpoint_files import (
     UNUSED_KEYS,
     find_checkpoint,
     iter_weights,
+    renumber_tokens,
     write_config,
 )
 
@@ -76,7 +77,6 @@ def _write_companions(folder: Path, into: Path, kept: IntArray) -> None:
     kept: the original ids of the tokens, in the order of the new ones.
     """
     from interlace.models.sentence_modules import WORD_WEIGHTS
-    from interlace.models.token_embeddings import renumber_tokens
 
     for pattern in COMPANIONS:
         for path in filter(Path.is_file, folder.glob(pattern)):

@@ -31,16 +31,12 @@ from interlace.models.checkpoint_files import (
     quiet,
     read_config,
     read_weights,
+    renumber_tokens,
     weight_files,
 )
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 from interlace.models.languages import add_languages, equalize_segments, map_languages
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
-from interlace.models.token_embeddings import (
-    fit_embeddings,
-    initialize_from_vectors,
-    renumber_tokens,
-)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,6 +73,8 @@ def build_model(
     else:
         backbone = builder.encoder(causal=causal)
     if settings.vectors is not None:
+        from interlace.models.token_embeddings import initialize_from_vectors
+
         initialize_from_vectors(
             backbone, builder.models_without_checkpoint(backbone), settings, vocab
         )
@@ -359,6 +357,8 @@ class _Adaptation:
         check_finite_weights(model.named_parameters(), str(folder))
         map_languages(model, self.languages, self.language_names)
         if self.vocab is not None:
+            from interlace.models.token_embeddings import fit_embeddings
+
             fit_embeddings(model, self.vocab.origin, self.seed)
 
 

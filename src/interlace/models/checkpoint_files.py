@@ -28,6 +28,8 @@ from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from interlace.core.ragged import IntArray
+
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -150,6 +152,30 @@ def without_unused(config: Any) -> Any:
     return {
         key: without_unused(value) for key, value in config.items() if key not in UNUSED_KEYS
     }
+
+
+_TOKEN_ID = re.compile(r"\w+_token_id|(bos|eos|pad|unk|mask)_index")
+
+
+def renumber_tokens(config: Any, kept: IntArray) -> Any:
+    """Return a copy of a configuration, nested ones included, with the new ids of its tokens.
+
+    kept: (K,) as in `Origin`. A token that was not kept becomes None.
+    """
+    if isinstance(config, list):
+        return [renumber_tokens(value, kept) for value in config]
+    if not isinstance(config, dict):
+        return config
+    new_ids = {number: new for new, number in enumerate(kept.tolist())}
+    renumbered = {}
+    for key, value in config.items():
+        if not _TOKEN_ID.fullmatch(key):
+            renumbered[key] = renumber_tokens(value, kept)
+        elif isinstance(value, list):
+            renumbered[key] = [new_ids.get(number) for number in value]
+        else:
+            renumbered[key] = new_ids.get(value)
+    return renumbered
 
 
 def write_config(path: Path, config: JsonMapping) -> None:

@@ -12,7 +12,6 @@ Legend: R rows of the embeddings, H width, N new tokens, n subwords with a vecto
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,30 +79,6 @@ def _vocabulary_tensors(model: Any) -> list[Tensor]:
     ]
     by_memory = {tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None}
     return list(by_memory.values())
-
-
-_TOKEN_ID = re.compile(r"\w+_token_id|(bos|eos|pad|unk|mask)_index")
-
-
-def renumber_tokens(config: Any, kept: IntArray) -> Any:
-    """Return a copy of a configuration, nested ones included, with the new ids of its tokens.
-
-    kept: (K,) as in `Origin`. A token that was not kept becomes None.
-    """
-    if isinstance(config, list):
-        return [renumber_tokens(value, kept) for value in config]
-    if not isinstance(config, dict):
-        return config
-    new_ids = {number: new for new, number in enumerate(kept.tolist())}
-    renumbered = {}
-    for key, value in config.items():
-        if not _TOKEN_ID.fullmatch(key):
-            renumbered[key] = renumber_tokens(value, kept)
-        elif isinstance(value, list):
-            renumbered[key] = [new_ids.get(number) for number in value]
-        else:
-            renumbered[key] = new_ids.get(value)
-    return renumbered
 
 
 def _new_rows(old: Tensor, pieces: Ragged, rng: np.random.Generator) -> Tensor:
