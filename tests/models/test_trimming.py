@@ -49,7 +49,7 @@ def test_predictions_of_kept_tokens_are_unchanged(start, tmp_path):
     torch.testing.assert_close(after, before[..., trimmed.origin.kept])
     before, after = (outputs(path, AutoModel).last_hidden_state for path in (folder, out))
     torch.testing.assert_close(after, before)
-    config = transformers.AutoConfig.from_pretrained(out)
+    config = transformers.AutoConfig.from_pretrained(out, trust_remote_code=False)
     assert config.pad_token_id == trimmed.pad
     reloaded = load(out, Vocab.load(out))
     torch.testing.assert_close(reloaded.input_embeddings, model.input_embeddings)

@@ -94,17 +94,23 @@ def test_a_trimmed_run_is_a_smaller_checkpoint_with_the_same_vectors(small, tmp_
 def test_a_trimmed_encoder_keeps_its_type_and_gets_no_head(tmp_path):
     """Nor does it lose what its configuration says of a head that is not read here."""
     folder = save("mbert", tmp_path / "start")
-    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=3)
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder, num_labels=3, trust_remote_code=False
+    )
     model.config.id2label = {0: "a", 1: "b", 2: "c"}
     model.half().save_pretrained(folder)
     trimmed = export_trimmed(str(folder), ["der alte Arzt"], tmp_path / "trimmed")
     names = {name: weight.dtype for name, weight in iter_weights(trimmed)}
     assert {*names} == {name for name, _ in iter_weights(folder)}
     assert {*names.values()} == {torch.float16}
-    again = AutoModelForSequenceClassification.from_pretrained(trimmed)
+    again = AutoModelForSequenceClassification.from_pretrained(trimmed, trust_remote_code=False)
     assert again.config.id2label == {0: "a", 1: "b", 2: "c"}
-    inputs = AutoTokenizer.from_pretrained(trimmed)("der alte Arzt", return_tensors="pt")
-    old_inputs = AutoTokenizer.from_pretrained(folder)("der alte Arzt", return_tensors="pt")
+    inputs = AutoTokenizer.from_pretrained(trimmed, trust_remote_code=False)(
+        "der alte Arzt", return_tensors="pt"
+    )
+    old_inputs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)(
+        "der alte Arzt", return_tensors="pt"
+    )
     with torch.no_grad():
         torch.testing.assert_close(again(**inputs).logits, model(**old_inputs).logits)
 
