@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -18,10 +18,7 @@ class Numbers:
     pad: int = 1
     begin: int = 0
     end: int = 2
-
-    @property
-    def origin(self):
-        return Origin.of(self.size)
+    origin: Origin = field(default_factory=lambda: Origin.of(40))
 
     def save_files(self, folder):
         (folder / "tokenizer.json").write_text(json.dumps({"size": self.size}))
