@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
@@ -18,7 +18,11 @@ class Numbers:
     pad: int = 1
     begin: int = 0
     end: int = 2
-    origin: Origin = field(default_factory=lambda: Origin.of(40))
+    changed: Origin | None = None
+
+    @property
+    def origin(self):
+        return self.changed or Origin.of(self.size)
 
     def save_files(self, folder):
         (folder / "tokenizer.json").write_text(json.dumps({"size": self.size}))

@@ -172,7 +172,7 @@ def test_a_decoder_of_fewer_layers_takes_the_lowest(words, tmp_path):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(family, words, tmp_path):
     start = checkpoint(tmp_path, family, words, 7)
-    words.size, words.origin = (
+    words.size, words.changed = (
         42,
         Origin(40, np.arange(40), Ragged.of([(), ()], dtype=np.int32)),
     )
