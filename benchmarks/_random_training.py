@@ -12,13 +12,14 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.packing import Streams
-from interlace.data.sampling import BucketPlan, StreamPlan
+from interlace.data.sampling import BucketPlan, PackedPlan, StreamPlan
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
+from interlace.objectives.common.packed_rows import PackedRow
 from interlace.text.running import running_text
 from interlace.training.device import accelerator_for
 from interlace.training.loop import READ_EVERY, Training, TrainingModel
@@ -79,7 +80,13 @@ def random_pairs(vocab: Vocab, count: int, max_length: int) -> Pairs:
 
 
 def sources_of(
-    names: Sequence[str], vocab: Vocab, shape: Shape, tokens: int, count: int
+    names: Sequence[str],
+    vocab: Vocab,
+    shape: Shape,
+    tokens: int,
+    count: int,
+    *,
+    packed: bool = False,
 ) -> list[MixtureSource]:
     """Return the sources of objectives on random text of `count` pairs, in batches of `tokens`."""
     pairs = random_pairs(vocab, count, shape.max_length)
@@ -92,16 +99,21 @@ def sources_of(
     sources = []
     for name in names:
         objective: Any = OBJECTIVES.build({"name": name, "max_length": shape.max_length})
+        prepared = objective.prepare(resources)
         plan: BatchPlan
         if issubclass(objective.reads, Pairs):
             corpus = "en-de"
-            costs = objective.pair_costs(pairs.source.lengths, pairs.target.lengths)
-            plan = BucketedBatches(pairs, BucketPlan(costs, tokens))
+            sides = (pairs.source.lengths, pairs.target.lengths)
+            if packed and objective.packs:
+                lengths = objective.packed_tokens(prepared, *sides)
+                plan = BucketedBatches(pairs, PackedPlan(lengths, tokens))
+            else:
+                costs = objective.pair_costs(*sides)
+                plan = BucketedBatches(pairs, BucketPlan(costs, tokens))
         else:
             corpus = "en"
             streams = Streams(pairs.source, shape.max_length - 2, vocab.end)
             plan = StreamedBatches(streams, StreamPlan(len(streams), tokens, shape.max_length))
-        prepared = objective.prepare(resources)
         sources.append(MixtureSource(name, corpus, objective, prepared, plan))
     return sources
 
@@ -114,13 +126,16 @@ def training_of(
     precision: str = "auto",
     *,
     compiled: bool = False,
+    row: PackedRow | None = None,
 ) -> Training:
-    """Return a training of `last` updates with random weights."""
+    """Return a training of `last` updates with random weights; row: of packed batches."""
     backbone = from_shape(shape, vocab)
     accelerator = accelerator_for(precision)
     settings = OptimizerSettings(schedule="constant", warmup=0)
     objectives = {source.objective: source.learner for source in sources}
     whole = TrainingModel(backbone, objectives, 0)
+    if row is not None:
+        backbone.max_packed_length = row.max_length
     wrap_blocks(backbone, checkpointing=False, compiled=compiled)
     model = accelerator.prepare(whole)
     return Training(
@@ -131,4 +146,11 @@ def training_of(
         accelerator=accelerator,
         last=last,
         read_every=READ_EVERY,
+        row=row,
     )
+
+
+def row_of(vocab: Vocab, shape: Shape, tokens: int) -> PackedRow:
+    """Return the shape of packed batches of `tokens`."""
+    first_position = from_shape(shape, vocab).traits.first_position
+    return PackedRow(tokens, shape.max_length, vocab.pad, first_position)

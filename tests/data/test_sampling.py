@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.data._permutation_kernels import permuted, permuted_within
-from interlace.data.sampling import BucketPlan, StreamPlan, temperature
+from interlace.data.sampling import BucketPlan, PackedPlan, StreamPlan, temperature
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60).map(np.array)
 KEYS = st.integers(0, 2**62 - 1)
@@ -41,6 +41,36 @@ def test_each_row_is_in_one_batch_per_epoch_within_the_budget(
         for rows, _ in batches:
             costs = np.minimum(lengths[rows] + overhead, longest)
             assert len(rows) == 1 or costs.max() * len(rows) <= budget
+
+
+@given(LENGTHS, st.integers(1, 200))
+def test_packed_batches_hold_each_row_once_within_the_budget(lengths, budget):
+    plan = PackedPlan(lengths, budget, seed=3, corpus=1)
+    for epoch in range(2):
+        batches = [plan.batch(epoch * len(plan) + number)[0] for number in range(len(plan))]
+        assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
+        assert all(lengths[rows].sum() <= max(budget, lengths.max()) for rows in batches)
+
+
+def test_packed_batches_are_even():
+    """All have nearly as many tokens and rows, of all lengths, and the rows of a length change places."""
+    lengths = np.random.default_rng(0).gamma(4.0, 8, 5000).astype(int) + 3
+    plan = PackedPlan(lengths, 4096)
+    batches = [plan.batch(number)[0] for number in range(len(plan))]
+    tokens = [int(lengths[rows].sum()) for rows in batches]
+    assert len(plan) == -(-lengths.sum() // 4096)  # as few as possible
+    assert max(tokens) - min(tokens) <= lengths.max()
+    assert len({len(rows) for rows in batches}) <= 2
+    assert {tuple(sorted(rows.tolist())) for rows in batches}.isdisjoint(
+        tuple(sorted(plan.batch(len(plan) + number)[0].tolist())) for number in range(len(plan))
+    )
+
+
+def test_packed_batches_are_dealt_by_length():
+    """The rows 2 | 3 4 5 | 6 7 8 go to three batches in turn, and back."""
+    plan = PackedPlan(np.array([2, 3, 4, 5, 6, 7, 8]), 14)
+    batches = [sorted(plan.batch(number)[0].tolist()) for number in range(3)]
+    assert sorted(batches) == [[0, 1, 6], [2, 5], [3, 4]]
 
 
 def test_batches_are_a_function_of_the_key_alone():
@@ -78,10 +108,12 @@ def test_a_key_names_a_permutation(size, key):
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=8), KEYS)
 def test_groups_keep_their_numbers(sizes, key):
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    images = permuted_within(0, int(starts[-1]), starts, key)
+    images = permuted_within(np.arange(starts[-1]), starts, key)
     for start, end in pairwise(starts.tolist()):
         assert sorted(images[start:end].tolist()) == list(range(start, end))
-    assert permuted_within(int(starts[-1]) - 1, int(starts[-1]), starts, key)[0] == images[-1]
+    some = np.arange(len(images))[::3]
+    assert permuted_within(some, starts, key).tolist() == images[some].tolist()
+    assert permuted_within(some[:0], starts, key).tolist() == []
 
 
 def test_all_permutations_are_equally_frequent():

@@ -55,7 +55,7 @@ def swaps(batch):
     """Predicted word -> the columns whose states predict it, with their weights."""
     found = {WORDS[label]: {} for label in batch.labels[batch.extra["which"]]}
     for to, place, weight in zip(
-        *(batch.extra[key] for key in ("to", "places", "weights")), strict=True
+        batch.extra["to"], batch.places["partners"], batch.extra["weights"], strict=True
     ):
         found[WORDS[batch.labels[batch.extra["which"][to]]]][int(place)] = pytest.approx(
             float(weight)
@@ -212,9 +212,9 @@ def test_expansion_of_word_links(expansion, expected):
     layout = pair_layout(PAIR, NUMBERS, 32)
     at = np.nonzero(layout.content & (layout.sides == 0))
     weam = Weam(expansion=expansion, positions="all_masked")
-    exchange = weam.exchange(layout, PAIR.links, at)
+    exchange, places = weam.exchange(layout, PAIR.links, at)
     columns = at[1][exchange["to"]].tolist()
-    assert list(zip(columns, exchange["places"].tolist(), strict=True)) == expected
+    assert list(zip(columns, places.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])

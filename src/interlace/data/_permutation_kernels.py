@@ -39,25 +39,27 @@ def permuted(
 
 @compiled
 def permuted_within(
-    first: int,
-    last: int,
+    numbers: Numbers,
     starts: Numbers,
     key: int,
 ) -> Numbers:
-    """Return the images of `first` to `last - 1` in a permutation that keeps each number in its group.
+    """Return the images of ascending numbers in a permutation that keeps each number in its group.
 
     starts: first number of each group, ascending, and the end of the last one. With the starts 0, 2 and 5 the numbers
     0 and 1 change places or not, and so do 2, 3 and 4.
     """
-    images = np.empty(last - first, np.int64)
-    group = np.searchsorted(starts, first, side="right") - 1
-    for number in range(first, last):
+    images = np.empty(len(numbers), np.int64)
+    group = 0
+    if len(numbers):
+        group = np.searchsorted(starts, numbers[0], side="right") - 1
+    for index in range(len(numbers)):
+        number = numbers[index]
         while number >= starts[group + 1]:
             group += 1
         start = starts[group]
         size = starts[group + 1] - start
         group_key = _mixed(np.uint64(key), int(group))
-        images[number - first] = start + _image(
+        images[index] = start + _image(
             number - start,
             size,
             _bits(size),

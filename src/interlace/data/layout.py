@@ -162,6 +162,12 @@ def pair_layout(
     return rows
 
 
+def pair_specials(vocab: Vocab, layout: PairLayout | None, *, restart: bool) -> int:
+    """Return the number of special tokens that `pair_layout` adds to a pair."""
+    inner_ids, outer_ids = _separators(vocab, layout, restart=restart)
+    return SPECIALS + len(inner_ids) + len(outer_ids)
+
+
 def _fitting(pairs: Pairs, total: int) -> tuple[IntArray, IntArray]:
     """(B,) each: subwords of both sides, `total` at most; a side that fits in half of them is kept whole.
 

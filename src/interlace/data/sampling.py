@@ -5,8 +5,11 @@ epochs, so a run's position in a corpus is one number, and any batch can be comp
 is a keyed permutation, of which only the rows of the batch are computed.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,6 +59,12 @@ class EpochPlan(ABC):
         epoch, number = divmod(index, len(self))
         key = int(self._generator(epoch).integers(1 << 62))
         return self._rows_of(number, key), epoch
+
+    def _permuted_batch(self, number: int, key: int) -> int:
+        """Return the image of the number of a batch in the epoch's permutation."""
+        from interlace.data._permutation_kernels import permuted
+
+        return int(permuted(number, number + 1, len(self), key)[0])
 
     def _generator(self, epoch: int) -> Generator:
         return generator(
@@ -130,34 +139,92 @@ class BucketPlan(EpochPlan):
         costs = np.asarray(lengths, np.int64) + overhead
         if max_length is not None:
             costs = np.minimum(costs, max_length)
-        if costs.max(initial=0) < 1 << 16:
-            costs = costs.astype(np.uint16)  # sorted by radix
-        self._order = np.argsort(costs, kind="stable")  # (rows,)
-        ascending = costs[self._order]
-        changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
-        # the first rank of each length, and the end
-        self._groups = np.concatenate([[0], changes, [self.rows]])
-        self._cuts = cuts(ascending, tokens_per_batch)  # (batches + 1,)
+        self._ranks = LengthRanks.of(costs)
+        self._cuts = cuts(costs[self._ranks.order], tokens_per_batch)  # (batches + 1,)
 
     def __len__(self) -> int:
         """Batches per epoch."""
         return len(self._cuts) - 1
 
     def _rows_of(self, number: int, key: int) -> IntArray:
-        from interlace.data._permutation_kernels import permuted, permuted_within
+        batch = self._permuted_batch(number, key)
+        ranks = np.arange(self._cuts[batch], self._cuts[batch + 1])
+        return self._ranks.permuted_rows(ranks, key)
 
-        batch = int(
-            permuted(
-                number,
-                number + 1,
-                len(self),
-                key,
-            )[0]
-        )
-        ranks = permuted_within(
-            self._cuts[batch],
-            self._cuts[batch + 1],
-            self._groups,
-            key,
-        )
-        return self._order[ranks]
+
+class PackedPlan(EpochPlan):
+    """Batches of rows of all lengths, with nearly as many tokens each, for one long row of fixed length.
+
+    Rows are sorted by length once, and dealt to the batches as cards are: in each round every batch gets one row, in
+    turn from the first batch to the last and back. An epoch permutes the batches, and the rows of each length.
+
+    Rows of the lengths 2 | 3 4 5 | 6 7 8 go to the batches 0 | 0 1 2 | 2 1 0, which get 13, 11 and 11 tokens; the round
+    that is incomplete is the first one.
+    """
+
+    def __init__(
+        self, lengths: AnyArray, tokens_per_batch: int, *, seed: int = 0, corpus: int = 0
+    ) -> None:
+        """Plan as few batches as possible, none of more than `tokens_per_batch` tokens or those of the longest row.
+
+        lengths: tokens of each row, special tokens included.
+        """
+        super().__init__(len(lengths), seed, corpus)
+        lengths = np.asarray(lengths, np.int64)
+        self._ranks = LengthRanks.of(lengths)
+        ascending = lengths[self._ranks.order]
+        budget = max(tokens_per_batch, int(ascending[-1]))
+        self._batches = max(1, math.ceil(lengths.sum() / budget))
+        while self._batches < self.rows:
+            largest = int(self._batch_tokens(ascending).max())
+            if largest <= budget:
+                break
+            scaled = math.ceil(self._batches * largest / budget)
+            self._batches = min(max(scaled, self._batches + 1), self.rows)
+
+    def __len__(self) -> int:
+        """Batches per epoch."""
+        return self._batches
+
+    def _batch_tokens(self, ascending: IntArray) -> IntArray:
+        """(batches,) tokens of each batch, from the ascending lengths."""
+        rounds = -(-self.rows // self._batches)
+        padded = np.zeros(rounds * self._batches, np.int64)
+        padded[len(padded) - self.rows :] = ascending
+        dealt = padded.reshape(rounds, self._batches)
+        return dealt[::2].sum(axis=0)[::-1] + dealt[1::2].sum(axis=0)
+
+    def _rows_of(self, number: int, key: int) -> IntArray:
+        batch = self._permuted_batch(number, key)
+        rounds = np.arange(-(-self.rows // self._batches))
+        turns = np.where(rounds % 2 == 0, self._batches - 1 - batch, batch)
+        missing = len(rounds) * self._batches - self.rows  # in the first round
+        ranks = rounds * self._batches + turns - missing
+        return self._ranks.permuted_rows(ranks[ranks >= 0], key)
+
+
+@dataclass(frozen=True)
+class LengthRanks:
+    """Rows sorted by length.
+
+    order: (rows,) row numbers by ascending length. groups: the first rank of each length, and the number of rows.
+    """
+
+    order: IntArray
+    groups: IntArray
+
+    @classmethod
+    def of(cls, lengths: IntArray) -> LengthRanks:
+        """Sort rows by length."""
+        if lengths.max(initial=0) < 1 << 16:
+            lengths = lengths.astype(np.uint16)  # sorted by radix
+        order = np.argsort(lengths, kind="stable")
+        ascending = lengths[order]
+        changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
+        return cls(order, np.concatenate([[0], changes, [len(lengths)]]))
+
+    def permuted_rows(self, ranks: IntArray, key: int) -> IntArray:
+        """Return the rows at ascending ranks, after a permutation of the rows of each length."""
+        from interlace.data._permutation_kernels import permuted_within
+
+        return self.order[permuted_within(ranks, self.groups, key)]

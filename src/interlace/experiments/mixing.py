@@ -21,13 +21,13 @@ from interlace.data import Pairs
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.layout import SPECIALS
 from interlace.data.packing import PackedSentences, Streams
-from interlace.data.sampling import BucketPlan, StreamPlan
+from interlace.data.sampling import BucketPlan, PackedPlan, StreamPlan
 from interlace.experiments.lexicons import lexicons_of
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.run import Run, starting_points
 from interlace.experiments.workspace import Workspace, sides_of
 from interlace.models.families import Traits
-from interlace.objectives import Objective, Resources
+from interlace.objectives import Objective, Prepared, Resources
 from interlace.objectives.common.dictionaries import (
     DictionaryPart,
     DictionarySplit,
@@ -65,13 +65,16 @@ def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
     return recipe.model_copy(update={"objectives": entries})
 
 
-def build_mixture(workspace: Workspace, traits: Traits) -> Mixture:
-    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha."""
+def build_mixture(workspace: Workspace, traits: Traits, *, packed: bool = False) -> Mixture:
+    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha.
+
+    packed: whether batches are packed rows, where their objective can read such.
+    """
     recipe = workspace.recipe
     sources: list[MixtureSource] = []
     for name in recipe.objectives:
         try:
-            sources += _sources(workspace, name, traits)
+            sources += _sources(workspace, name, traits, packed=packed)
         except (SettingsError, DataError) as error:
             raise type(error)(
                 f"recipe {recipe.name!r}, [objectives.{name}]: {error}"
@@ -80,7 +83,9 @@ def build_mixture(workspace: Workspace, traits: Traits) -> Mixture:
     return Mixture(sources, recipe.seed, alpha=train.language_alpha, alternate=train.alternate)
 
 
-def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[MixtureSource]:
+def _sources(
+    workspace: Workspace, name: str, traits: Traits, *, packed: bool
+) -> Iterator[MixtureSource]:
     recipe = workspace.recipe
     entry = recipe.objectives[name]
     objective = recipe.objective(name)
@@ -103,7 +108,9 @@ def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[Mixtur
     readable = list(workspace.readable)
     for corpus in corpora:
         data = workspace.readable[corpus]
-        plan = _plan(workspace, objective, corpus, readable.index(corpus))
+        number = readable.index(corpus)
+        packing = prepared if packed and objective.packs else None
+        plan = _plan(workspace, objective, corpus, number, packing)
         yield MixtureSource(
             objective=name,
             corpus=corpus,
@@ -147,8 +154,17 @@ def _frequencies(workspace: Workspace, corpora: Sequence[str]) -> IntArray:
     return frequencies
 
 
-def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) -> BatchPlan:
-    """Return the batches of an objective over one corpus, the one with this number among the readable ones."""
+def _plan(
+    workspace: Workspace,
+    objective: Objective,
+    corpus: str,
+    number: int,
+    packing: Prepared | None,
+) -> BatchPlan:
+    """Return the batches of an objective over one corpus, the one with this number among the readable ones.
+
+    packing: what the objective prepared, if its batches are packed rows.
+    """
     seed = workspace.recipe.seed
     end = workspace.vocab.end
     data: Any = workspace.readable[corpus]
@@ -172,6 +188,9 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
         rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS)
     if rows is not None:
         lengths = [side[rows] for side in lengths]
+    if packing is not None:
+        tokens = objective.packed_tokens(packing, *lengths)
+        return BucketedBatches(data, PackedPlan(tokens, budget, seed=seed, corpus=number), rows)
     if len(lengths) == 2:
         costs = objective.pair_costs(*lengths)
     else:

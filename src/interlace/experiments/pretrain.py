@@ -51,6 +51,7 @@ from interlace.training.callbacks import (
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, diagnose
 from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.packing import packed_row
 from interlace.training.preview import training_samples
 from interlace.training.steps import TrainingStep
 
@@ -174,7 +175,14 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
         workspace = Workspace(recipe, vocab).open()
     words = samples.concepts(recipe, workspace.root)
     before = samples.concept_vectors(backbone, vocab, words)
-    mixture = build_mixture(workspace, backbone.traits)
+    row = packed_row(
+        backbone,
+        vocab,
+        [recipe.objective(name) for name in recipe.objectives],
+        train.micro_batch_tokens,
+        accelerator.mixed_precision,
+    )
+    mixture = build_mixture(workspace, backbone.traits, packed=row is not None)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
     wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)
@@ -188,6 +196,7 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
         accelerator=accelerator,
         last=train.steps,
         micro_batches=train.micro_batches,
+        row=row,
     )
     rows = monitoring.held_out(workspace, backbone.traits)
     _check_settings(recipe, backbone, rows)

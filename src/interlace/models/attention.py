@@ -99,31 +99,49 @@ def encoder_attention(
     attention_mask: Tensor | None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """Return `attention` of an encoder; packed in training, where something is padded and the hardware can do it."""
+    """Return `attention` of an encoder; packed in training, where something is padded and the hardware can do it.
+
+    Of a packed row (B = 1, no mask), `cu_seq_lens_q` has 0 and the end of each sequence, and `max_length_q` is the
+    length of the longest one at most.
+    """
+    window = options.get("sliding_window")
+    reach = -1 if window is None else window - 1  # to both sides
+    if options.get("cu_seq_lens_q") is not None:
+        ends = options["cu_seq_lens_q"]
+        length = options["max_length_q"]
+        states = [part[0].transpose(0, 1) for part in (query, key, value)]  # (L, A, D)
+        attended = varlen_attn(
+            *states,
+            ends,
+            ends,
+            length,
+            length,
+            scale=options.get("scaling"),
+            window_size=(reach, reach),
+        )
+        return attended[None], None
     learning = module.training and torch.is_grad_enabled()
     special = options.get("is_causal") or options.get("dropout")
     if attention_mask is None or special or not learning or not has_varlen(query):
         return attention(module, query, key, value, attention_mask, **options)
     real = attention_mask[:, 0].diagonal(dim1=1, dim2=2)  # a real token sees at least itself
-    window = options.get("sliding_window")
-    reach = -1 if window is None else window - 1  # to both sides
     return packed_attention(
         query, key, value, real, scaling=options.get("scaling"), reach=reach
     ), None
 
 
 def has_varlen(query: Tensor) -> bool:
+    """Return whether torch's variable-length attention can run on this input."""
+    return query.is_cuda and runs_varlen(query.dtype, query.shape[-1])
+
+
+def runs_varlen(dtype: torch.dtype, head_size: int) -> bool:
     """Return whether torch's variable-length attention can run: half precision on GPUs since Ampere."""
-    if (
-        varlen_attn is None
-        or not query.is_cuda
-        or query.dtype not in {torch.bfloat16, torch.float16}
-    ):
+    if varlen_attn is None or dtype not in {torch.bfloat16, torch.float16}:
         return False
-    head_size = query.shape[-1]
     if head_size % 8 or head_size > 256:
         return False
-    return bool(torch.cuda.get_device_capability(query.device) >= (8, 0))
+    return bool(torch.cuda.get_device_capability() >= (8, 0))
 
 
 def packed_attention(
@@ -212,6 +230,8 @@ def attention_arguments(
 ) -> dict[str, Any]:
     """Return the encoder's arguments for bidirectional or causal attention.
 
+    A packed row gets no mask: its sequences are known by their ends.
+
     Every family supports both, call by call, so one backbone can alternate `clm` and `mlm` and a causal model can be
     fine-tuned bidirectionally (Conneau & Lample 2019). A causal call needs no padding mask, because padding is on the
     right; attention without a mask is the fastest.
@@ -220,6 +240,8 @@ def attention_arguments(
         model.base_model.causal = causal  # XLM's encoder takes it as an attribute only
         return inputs
     if not causal:
+        if "cu_seq_lens_q" in inputs and family.name == "modernbert":
+            return {**inputs, "attention_mask": dict.fromkeys(set(model.config.layer_types))}
         return inputs
     arguments: dict[str, Any] = {**inputs, "is_causal": True}
     arguments.pop("attention_mask", None)

@@ -69,9 +69,11 @@ class Backbone(nn.Module):
     fresh_head: whether the vocabulary head has random weights, so that predictions are meaningless.
     sentence_head: of the sentence vectors that the model was trained for, or None.
     length_multiple: padded batches are padded further to a multiple of it, so that compiled shapes repeat.
+    max_packed_length: maximum tokens of a sequence in a packed row; 0: no row is packed.
     """
 
     length_multiple = 1
+    max_packed_length = 0
 
     def __init__(
         self,
@@ -99,6 +101,8 @@ class Backbone(nn.Module):
         Args:
             inputs: `input_ids` (B, L) and optionally `attention_mask`, `position_ids` and the language input that
                 `traits` names, all (B, L). Leave the mask out where nothing is padded: attention is then faster.
+                Of a packed row (B = 1) also `cu_seq_lens_q`: 0 and the end of each sequence, on GPUs with
+                `can_pack`.
             causal: whether a token sees only itself and earlier ones; None: the backbone's own setting. Causal
                 sequences must be padded on the right.
 
@@ -246,14 +250,19 @@ class Backbone(nn.Module):
             "attention_mask",
             "position_ids",
             self.traits.language_input,
+            "cu_seq_lens_q",
         }
         if foreign:
             name = min(foreign)
             raise SettingsError(
                 f"{self.traits.family} models cannot read {name!r}; they would ignore or misread it"
             )
-        length = inputs["input_ids"].shape[1]
         limit = self.traits.max_length
+        if "cu_seq_lens_q" in inputs:
+            options["max_length_q"] = self.max_packed_length
+            length = self.max_packed_length
+        else:
+            length = inputs["input_ids"].shape[1]
         if length > limit:
             raise SettingsError(
                 f"a sequence of {length} tokens, but the model reads at most {limit}; lower max_length"

@@ -22,7 +22,7 @@ from interlace.core.ragged import AnyArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.data import LabeledExamples, PairLayout, Pairs, Questions, Sentences
-from interlace.data.layout import MAX_SPECIALS, Layout
+from interlace.data.layout import MAX_SPECIALS, SPECIALS, Layout, pair_specials
 from interlace.text import LanguagePair
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ PairLayoutOrAuto = PairLayout | Literal["auto"]
 LAYOUT = """Special tokens between the sides: those of XLM, RoBERTa or BERT; 'auto': those of the vocabulary's \
 family ('xlm' for a vocabulary trained with interlace)."""
 AnyPrepared = TypeVar("AnyPrepared", bound="Prepared")
+SEQUENCE_ENDS = (
+    "cu_seq_lens_q"  # transformers' name of an input: 0 and the end of each sequence
+)
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 # this process's rows of a tensor -> the rows of all processes, and the number of this process's first one among them
 GatherRows = Callable[["Tensor"], tuple["Tensor", int]]
@@ -54,15 +57,17 @@ class Batch:
     """Arrays of one micro-batch. The training loop converts them to tensors.
 
     inputs: the encoder's arguments: `input_ids` (B, L) and, only where needed, `attention_mask`, `position_ids`,
-        `token_type_ids` or `langs`, all (B, L).
+        `token_type_ids` or `langs`, all (B, L); of a packed row also `SEQUENCE_ENDS`.
     at: (N,) sequence and (N,) column of each prediction.
     labels: (N,) correct token ids.
     extra: further arrays that the objective's `loss` reads.
+    places: those that are indices into the flattened batch, row * L + column; packing changes them.
     sides: (B, L) 0 and 1 for the two sides of pairs, or None; only for previews.
     counts: number of predictions by loss term, known before the forward pass. All batches of a corpus have the same
         terms in the same order, because processes sum them by position; the loop checks this.
     tokens: number of tokens without padding.
     languages: number of tokens by language, with the same keys in all batches of a corpus; empty if unknown.
+    sequences: B; by default the rows of `input_ids`.
     """
 
     inputs: dict[str, Any]
@@ -73,6 +78,13 @@ class Batch:
     extra: dict[str, Any] = field(default_factory=dict)
     sides: Any = None
     languages: dict[str, int] = field(default_factory=dict)
+    places: dict[str, Any] = field(default_factory=dict)
+    sequences: int = 0
+
+    def __post_init__(self) -> None:
+        """Count the sequences."""
+        if not self.sequences:
+            self.sequences = len(self.inputs["input_ids"])
 
     @classmethod
     def of(
@@ -119,6 +131,7 @@ class Batch:
             at=(move(as_tensor(self.at[0])), move(as_tensor(self.at[1]))),
             labels=move(as_tensor(self.labels)),
             extra={name: move(as_tensor(array)) for name, array in self.extra.items()},
+            places={name: move(as_tensor(array)) for name, array in self.places.items()},
         )
 
 
@@ -198,6 +211,8 @@ class Objective(RegistryEntry, ABC):
     architecture: ClassVar[str] = "masked"
     # examples longer than max_length are dropped, not truncated
     drops_long: ClassVar[bool] = False
+    # its loss reads states at `batch.at` and `batch.places` only, so a batch may be one packed row
+    packs: ClassVar[bool] = False
     term: ClassVar[str] = "loss"  # name of the default loss term
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text"; or
     # "lexicon", together with a field `dictionary: Dictionary`.
@@ -238,9 +253,9 @@ class Objective(RegistryEntry, ABC):
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the summed cross-entropy at `batch.at`."""
-        from interlace.objectives.common.losses import vocabulary_loss
+        from interlace.objectives.common.losses import states_at, vocabulary_loss
 
-        states = backbone.encode(batch.inputs)[batch.at]  # (N, H)
+        states = states_at(backbone.encode(batch.inputs), batch.at)
         return {self.term: Term(vocabulary_loss(backbone, states, batch.labels)[0])}
 
     def packed_length(self) -> int | None:
@@ -257,6 +272,14 @@ class Objective(RegistryEntry, ABC):
     def sentence_costs(self, lengths: AnyArray) -> AnyArray:
         """Return (n,) tokens that single sentences of these lengths take in a batch."""
         return np.minimum(lengths + MAX_SPECIALS, self.max_length)
+
+    def packed_tokens(self, prepared: Prepared, *sides: AnyArray) -> AnyArray:
+        """Return (n,) tokens that sentences or pairs with sides of these lengths take in a packed row."""
+        specials = SPECIALS
+        if len(sides) == 2:
+            layout = prepared.layout
+            specials = pair_specials(prepared.vocab, layout, restart=prepared.restart)
+        return np.minimum(np.sum(sides, axis=0) + specials, self.max_length)
 
     def for_evaluation(self) -> Self:
         """Return the objective used for held-out perplexity, with settings that are comparable between runs."""

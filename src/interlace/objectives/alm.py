@@ -24,8 +24,8 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import AnyArray
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
-from interlace.data.layout import MAX_SPECIALS, Layout, sentence_layout
-from interlace.objectives import Batch, Objective, Resources, Term
+from interlace.data.layout import MAX_SPECIALS, SPECIALS, Layout, sentence_layout
+from interlace.objectives import Batch, Objective, Prepared, Resources, Term
 from interlace.objectives.common import code_switching as switching
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
@@ -49,6 +49,7 @@ class Alm(Objective):
     """
 
     reads = Pairs
+    packs = True
     term = "alm"
 
     masking: Masking = Field(
@@ -103,6 +104,11 @@ class Alm(Objective):
         1.00 times their budget, 82 % without padding; sorting by matrix side would not fill them better (79 %).
         """
         return np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length)
+
+    def packed_tokens(self, prepared: Prepared, *sides: AnyArray) -> AnyArray:  # noqa: ARG002
+        """Return (n,) expected tokens of one sentence with words of both sides."""
+        source, target = sides
+        return np.minimum((source + target + 1) // 2 + SPECIALS, self.max_length)
 
     def _candidates(self, pairs: Pairs) -> switching.SwitchCandidates:
         """Return what may be exchanged in pairs."""

@@ -24,6 +24,7 @@ class Mlm(Objective):
     """
 
     streams = True
+    packs = True
     term = "mlm"
 
     masking: Masking = Field(

@@ -36,6 +36,7 @@ class Tlm(Objective):
     """
 
     reads = Pairs
+    packs = True
     term = "tlm"
 
     masking: Masking = Field(

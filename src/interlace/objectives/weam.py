@@ -64,6 +64,7 @@ class Weam(Objective):
     """
 
     reads = Pairs
+    packs = True
     term = "multilingual"
     needs = frozenset({"links"})
 
@@ -151,18 +152,22 @@ class Weam(Objective):
             is_kept = one_to_one(links, examples.confidence)
             counts = np.bincount(links.rows()[is_kept], minlength=len(links))
             links = Ragged.from_lengths(links.flat[is_kept], counts)
-        extra = self.exchange(layout, links, batch.at)
+        extra, partners = self.exchange(layout, links, batch.at)
         predictions = len(batch.labels)
         batch.counts[CROSS] = predictions if self.average == "masked" else len(extra["which"])
         batch.counts[SHARE] = predictions
-        return replace(batch, extra=extra)
+        return replace(batch, extra=extra, places={"partners": partners})
 
-    def exchange(self, layout: Layout, links: Ragged, at: tuple[AnyArray, AnyArray]) -> Arrays:
+    def exchange(
+        self, layout: Layout, links: Ragged, at: tuple[AnyArray, AnyArray]
+    ) -> tuple[Arrays, IntArray]:
         """Find for every prediction the states of the tokens it is aligned with, as a sparse sum.
 
         which: (A,) predictions made from exchanged states, as indices into the batch's predictions.
-        to, places, weights: (E,) row `to` of the result, ascending, adds `weights` times the state at `places`.
+        to, weights: (E,) row `to` of the result, ascending, adds `weights` times the state at `places`.
         aligned: (1,) number of predictions that have a partner.
+
+        Beside these arrays return the (E,) places.
 
         links: a row per pair; links of truncated words are ignored. at: rows and columns of the N predictions.
         """
@@ -176,7 +181,6 @@ class Weam(Objective):
         which = np.flatnonzero(partner_counts)
         extra: Arrays = {
             "aligned": np.array([len(which)], np.float32),
-            "places": places,
         }
         if self.normalization == "sum":
             extra["weights"] = np.ones(len(to), np.float32)
@@ -186,7 +190,7 @@ class Weam(Objective):
             which = np.arange(len(predicted))
         extra["which"] = which
         extra["to"] = np.searchsorted(which, to)
-        return extra
+        return extra, places
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
         """Return W2, initialized to the identity, and W3, a copy of the dense layer of the vocabulary head."""
@@ -216,18 +220,20 @@ class Weam(Objective):
         """Return both cross-entropies from one pass of the encoder."""
         from interlace.objectives.common.losses import (
             linear_cross_entropy,
+            states_at,
             vocabulary_loss,
             weighted_sums,
         )
 
         states = backbone.encode(batch.inputs)  # (B, L, H)
-        total, _ = vocabulary_loss(backbone, states[batch.at], batch.labels)
+        total, _ = vocabulary_loss(backbone, states_at(states, batch.at), batch.labels)
         terms = {self.term: Term(total)}
         if not self.cross_lingual_weight:
             return terms
         extra = batch.extra  # eq. 5 to 8
         which = extra["which"]
-        sums = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(which))
+        partners = batch.places["partners"]
+        sums = weighted_sums(states, partners, extra["to"], extra["weights"], len(which))
         changed = heads["exchanged"](sums)
         if "dense" in heads:
             changed = heads["dense"](changed)
@@ -246,7 +252,7 @@ class Weam(Objective):
         original = batch.inputs["input_ids"].copy()
         original[batch.at] = batch.labels
         which = batch.extra["which"]
-        names = token_texts(vocab, original.reshape(-1)[batch.extra["places"]])
+        names = token_texts(vocab, original.reshape(-1)[batch.places["partners"]])
         partners: list[list[str]] = [[] for _ in which]
         for number, name in zip(batch.extra["to"].tolist(), names, strict=True):
             partners[number].append(name)

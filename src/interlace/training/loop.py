@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone, Tensors
     from interlace.objectives import Batch, Objective
+    from interlace.objectives.common.packed_rows import PackedRow
     from interlace.training.mixture import Mixture, MixtureSource
     from interlace.training.optimizer import OptimizerSettings
 
@@ -118,6 +119,7 @@ class Training:
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
     read_every: updates between reads from the device, see `steps`; 0: `READ_EVERY` on a GPU, else 1.
+    row: the shape of packed batches; None: batches are padded.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
 
@@ -129,6 +131,7 @@ class Training:
     last: int
     micro_batches: int = 1
     read_every: int = 0
+    row: PackedRow | None = None
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -196,6 +199,8 @@ def _prefetched(
 
     def build(draw: MixtureDraw, slot: int) -> Batch:
         batch = mixture.batch(draw, slot)
+        if training.row is not None and mixture.sources[draw.source].learner.packs:
+            batch = training.row.pack(batch)
         return batch.pinned() if pin else batch
 
     queue: deque[tuple[MixtureDraw, list[Future[Batch]]]] = deque()
@@ -473,7 +478,7 @@ def _counts_of(batch: Batch) -> Counts:
     """Return what a batch counts: its tokens and sequences, predictions by term, and tokens by language."""
     counts = {
         "tokens": float(batch.tokens),
-        "rows": float(len(batch.inputs["input_ids"])),
+        "rows": float(batch.sequences),
         **batch.counts,
     }
     for language, count in batch.languages.items():

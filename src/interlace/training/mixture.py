@@ -12,7 +12,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import DoubleArray, IntArray
 from interlace.core.randomness import Purpose, generator
 from interlace.core.schedules import value_at
-from interlace.data.sampling import BucketPlan, StreamPlan, temperature
+from interlace.data.sampling import BucketPlan, PackedPlan, StreamPlan, temperature
 from interlace.objectives import Batch, Objective, Prepared
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ class StreamedBatches:
 
 @dataclass(frozen=True)
 class BucketedBatches:
-    """Sequences of similar length.
+    """Sequences of similar length, or of all lengths for packed rows.
 
     rows: numbers of the sequences that the plan counts, or None where it counts all.
     """
 
     corpus: Any
-    plan: BucketPlan
+    plan: BucketPlan | PackedPlan
     rows: IntArray | None = None
 
     def __len__(self) -> int:

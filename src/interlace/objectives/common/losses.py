@@ -21,6 +21,16 @@ MAX_LOGITS = 1 << 27
 _FP16_SCALE = 2.0**15
 
 
+def states_at(states: Tensor, at: tuple[Tensor, Tensor]) -> Tensor:
+    """Return the (N, H) states at N rows and columns of (B, L, H) states.
+
+    Selecting rows of the flattened states is one operation on a GPU, and one in the backward pass, where indexing with
+    two tensors sorts the indices.
+    """
+    rows, columns = at
+    return states.flatten(0, 1).index_select(0, rows * states.shape[1] + columns)
+
+
 def vocabulary_loss(
     backbone: Backbone, states: Tensor, labels: Tensor, smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
@@ -175,7 +185,7 @@ def weighted_sums(
     states: (B, L, H). places: (E,) indices into the flattened states. to, weights: (E,). Memory grows with E, not
     with L x L.
     """
-    gathered = states.flatten(0, 1)[places].float()  # (E, H)
+    gathered = states.flatten(0, 1).index_select(0, places).float()  # (E, H)
     weighted = gathered * weights[:, None]
     sums = weighted.new_zeros(rows, weighted.shape[1])
     return sums.index_add(0, to, weighted)
