@@ -137,7 +137,9 @@ def has_varlen(query: Tensor) -> bool:
 
 def runs_varlen(dtype: torch.dtype, head_size: int) -> bool:
     """Return whether torch's variable-length attention can run: half precision on GPUs since Ampere."""
-    if varlen_attn is None or dtype not in {torch.bfloat16, torch.float16}:
+    if varlen_attn is None or not torch.cuda.is_available():
+        return False
+    if dtype not in {torch.bfloat16, torch.float16}:
         return False
     if head_size % 8 or head_size > 256:
         return False
