@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from interlace.alignment import CHUNK
 from interlace.core.errors import DataError
 from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
-from interlace.text.types import arrow_numbers
 
 _MARKS = b"-p?"  # sure, and two ways to write possible
 _DIGITS = 6  # maximum digits of a word index
 MAX_WORDS = 10**_DIGITS  # word indices are below this
 _LINK = re.compile(r"[0-9]{1,6}[-p?][0-9]{1,6}")
-# for RE2: Arrow's regular expressions
-_LINE = r"^[ \t]*(?:[0-9]{1,6}[-p?][0-9]{1,6}(?:[ \t]+|$))*$"
+_LINE = re.compile(r"[ \t]*+(?:[0-9]{1,6}+[-p?][0-9]{1,6}+(?:[ \t]++|$))*+")
 _BLANKS = str.maketrans("-p?\n\t", "     ")
 
 
@@ -43,8 +40,7 @@ def parse_pharaoh(lines: Sequence[str], where: str, first_row: int = 0) -> LinkC
 
     Example: the lines `0-0 12p3` and `1-1` have the marks `-p-`, in rows 0 0 1, and the numbers 0 0 12 3 1 1.
     """
-    is_valid = pc.match_substring_regex(arrow_texts(lines), _LINE)
-    if not pc.all(is_valid, min_count=0).as_py():
+    if not all(map(_LINE.fullmatch, lines)):
         raise _invalid_link(lines, where, first_row + 1)
     text = "\n".join(lines)
     characters = np.frombuffer(text.encode(), np.uint8)
@@ -71,33 +67,22 @@ def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
             )
         for start in range(0, len(chunk), CHUNK):
             part = chunk.slice(start, min(start + CHUNK, len(chunk)))
-            yield from link_texts(part).to_pylist()
+            yield from link_texts(part)
 
 
-def link_texts(links: Ragged) -> Any:
-    """Return the text of each row, `0-0 1-2`, as an Arrow array."""
+def link_texts(links: Ragged) -> list[str]:
+    """Return the text of each row, `0-0 1-2`."""
     keys = links.flat.reshape(-1, 2).astype(np.int64) @ (1 << 32, 1)  # source << 32 | target
     distinct, numbers = np.unique(keys, return_inverse=True)
-    texts = arrow_texts([f"{key >> 32}-{key & 0xFFFFFFFF}" for key in distinct.tolist()])
+    texts = [f"{key >> 32}-{key & 0xFFFFFFFF}" for key in distinct.tolist()]
     return joined_texts(Ragged(numbers, links.offsets - links.offsets[0]), texts)
 
 
-# Arrow arrays are made by buffers: pyarrow's own conversions import pandas, and ignore Ctrl-C meanwhile.
-
-
-def arrow_texts(texts: Sequence[str]) -> Any:
-    """Return texts as an Arrow array."""
-    data = [text.encode() for text in texts]
-    offsets = np.cumsum([0, *map(len, data)])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(data))]
-    return pa.Array.from_buffers(pa.large_string(), len(data), buffers)
-
-
-def joined_texts(rows: Ragged, texts: Any) -> Any:
+def joined_texts(rows: Ragged, texts: Sequence[str]) -> list[str]:
     """Return rows of indices of texts as these texts, joined by blanks."""
-    words = texts.take(arrow_numbers(rows.values))
-    lists = pa.LargeListArray.from_arrays(arrow_numbers(rows.offsets), words)
-    return pc.binary_join(lists, arrow_texts([" "])[0])
+    words = np.array(texts, object)[rows.flat].tolist()
+    offsets = (rows.offsets - rows.offsets[0]).tolist()
+    return [" ".join(words[start:end]) for start, end in pairwise(offsets)]
 
 
 def _invalid_link(lines: Sequence[str], where: str, first: int) -> DataError:

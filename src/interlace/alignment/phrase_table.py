@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from interlace.alignment.links import select_links
 from interlace.alignment.moses import SEPARATOR, escape
-from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
+from interlace.alignment.pharaoh import joined_texts, link_texts
 from interlace.core.ragged import (
     AnyArray,
     DoubleArray,
@@ -25,7 +23,6 @@ from interlace.core.ragged import (
     Ragged,
 )
 from interlace.text.lines import write_lines
-from interlace.text.types import arrow_numbers
 
 # the columns of `PhraseTable.scores`, in Moses' order
 SCORES = (
@@ -97,9 +94,8 @@ class PhraseTable:
 
     def _lines(self) -> Iterator[str]:
         """Yield all lines; only the phrases of some are spelled at a time, as all would not fit into memory."""
-        source_words = arrow_texts([escape(word) for word in self.source_types])
-        target_words = arrow_texts([escape(word) for word in self.target_types])
-        separator = arrow_texts([f" {SEPARATOR} "])[0]
+        source_words = [escape(word) for word in self.source_types]
+        target_words = [escape(word) for word in self.target_types]
         for start in range(0, len(self), _LINES):
             rows = slice(start, start + _LINES)
             fields = [
@@ -109,7 +105,7 @@ class PhraseTable:
                 link_texts(self.links.slice(start, min(start + _LINES, len(self)))),
                 _formatted(self.counts[rows]),
             ]
-            yield from pc.binary_join_element_wise(*fields, separator).to_pylist()
+            yield from map(f" {SEPARATOR} ".join, zip(*fields, strict=True))
 
     # ---- lookup ----
 
@@ -187,13 +183,17 @@ class PhraseIndex:
         return self._phrases[self._trie.find(words, spans, first)]
 
 
-def _spelled(phrases: Ragged, numbers: Int32Array, words: Any) -> Any:
-    """Return the spellings of these phrases as an Arrow array."""
+def _spelled(phrases: Ragged, numbers: Int32Array, words: list[str]) -> list[str]:
+    """Return the spellings of these phrases."""
     distinct, positions = np.unique(numbers, return_inverse=True)
-    return joined_texts(phrases.take(distinct), words).take(arrow_numbers(positions))
+    texts = joined_texts(phrases.take(distinct), words)
+    return [texts[position] for position in positions.tolist()]
 
 
-def _formatted(columns: AnyArray) -> Any:
-    """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
-    texts = [pc.cast(arrow_numbers(column), pa.large_string()) for column in columns.T]
-    return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])
+def _formatted(columns: AnyArray) -> Iterator[str]:
+    """Yield the numbers of each row joined by blanks, each with the fewest digits that restore it."""
+    texts = []
+    for column in columns.T:
+        numbers = column.astype(str).tolist()
+        texts.append([number.removesuffix(".0") for number in numbers])
+    return map(" ".join, zip(*texts, strict=True))

@@ -7,6 +7,7 @@ only a line feed ends a line, and one carriage return before it is dropped.
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -112,27 +113,32 @@ def read_blocks(path: Path | str) -> Iterator[bytes]:
 
 def _decompressed(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Yield blocks of all streams of a compressed file; raise a DataError with the place of damage."""
-    import pyarrow as pa
-
     codec = COMPRESSED[path.suffix]
     try:
-        if codec == "xz":
-            yield from _decompressed_xz(file)
+        if codec == "bz2":
+            yield from _decompressed_streams(file, bz2.BZ2Decompressor)
             return
-        stream = pa.input_stream(file, codec)
+        if codec == "xz":
+            yield from _decompressed_streams(file, lzma.LZMADecompressor)
+            return
+        stream: Any = gzip.GzipFile(fileobj=file)
+        if codec == "zstd":
+            import pyarrow as pa
+
+            stream = pa.input_stream(file, codec)
         while block := stream.read(_BLOCK):
             yield block
-    except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise DataError(
             f"{path}: damaged {codec} file: before byte {file.tell():,}: {error}"
         ) from error
 
 
-def _decompressed_xz(file: BinaryIO) -> Iterator[bytes]:
-    """Yield blocks of all streams, between which there may be zeros: `lzma.open` ends at what is no stream."""
+def _decompressed_streams(file: BinaryIO, decompressor: Callable[[], Any]) -> Iterator[bytes]:
+    """Yield blocks of all streams, between which there may be zeros: `open` of bz2 and lzma ends at what is no stream."""
     data = file.read(_BLOCK)
     while data:
-        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        stream = decompressor()
         while not stream.eof:
             block = stream.decompress(data, _BLOCK)
             if block:

@@ -1,12 +1,10 @@
 """Word types: numbered spellings, which aligners and phrase tables count instead of strings."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from interlace.core.ragged import AnyArray, Int32Array, Ragged
+from interlace.core.ragged import Int32Array, Ragged
 from interlace.text import Text
 from interlace.text.characters import line_starts
 
@@ -45,42 +43,13 @@ class WordTypes:
 
 
 def distinct(text: Text) -> tuple[list[str], Int32Array]:
-    """Return the distinct spellings of a text's words, and (words,) the index of each word's spelling.
-
-    By buffers: pyarrow's conversions from and to numpy import pandas, and ignore Ctrl-C meanwhile.
-    """
-    encoded = _spelt(text).dictionary_encode()
-    indices = encoded.indices
-    buffer = indices.buffers()[1] or b""
-    values = np.frombuffer(buffer, np.int32)
-    end = indices.offset + len(indices)
-    spellings = encoded.dictionary.to_pylist()
-    return spellings, values[indices.offset : end]
-
-
-def _spelt(text: Text) -> Any:
-    """Return the words as one Arrow array of strings, sliced from the bytes of the lines.
-
-    Words and gaps alternate, because Arrow needs consecutive offsets: of `a bc` the offsets are 0, 1, 2, 4 and the end.
-    """
-    data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")
-    units = np.frombuffer(data, np.uint8)  # (bytes,)
-    begins_character = (units & 0xC0) != 0x80
-    first_bytes = np.flatnonzero(begins_character)  # (C,)
-    byte_of_character = np.append(first_bytes, len(units))
-    line_begins = line_starts(text.lines)[text.words.rows()]  # (W,)
-    character_spans = text.words.flat + line_begins[:, None]  # (W, 2) of all lines
-    spans = byte_of_character[character_spans]
-    offsets = np.append(spans.reshape(-1), len(units)).astype(np.int64)  # (2 W + 1,)
-    words_and_gaps = pa.LargeStringArray.from_buffers(
-        2 * len(spans), pa.py_buffer(offsets), pa.py_buffer(data)
-    )
-    word_numbers = np.arange(0, 2 * len(spans), 2)
-    return words_and_gaps.take(arrow_numbers(word_numbers))
-
-
-def arrow_numbers(values: AnyArray) -> Any:
-    """Return (n,) numbers as an Arrow array of the same type, by buffers as in `distinct`."""
-    buffer = pa.py_buffer(np.ascontiguousarray(values))
-    kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [None, buffer])
+    """Return the distinct spellings of a text's words, and (words,) the index of each word's spelling."""
+    line_begins = line_starts(text.lines)[text.words.rows()]  # (words,)
+    spans = text.words.flat + line_begins[:, None]  # (words, 2) of all lines
+    starts = spans[:, 0].tolist()
+    ends = spans[:, 1].tolist()
+    joined = "\n".join(text.lines)
+    words = list(map(joined.__getitem__, map(slice, starts, ends)))
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    indices = np.fromiter(map(numbers.__getitem__, words), np.int32, len(words))
+    return list(numbers), indices
