@@ -47,6 +47,12 @@ targets = ["de"]
 ner.files = "{language}.{split}.iob"
 retrieval.files = "a.{language}"
 """
+TREE = """\
+1\tOld\told\tADJ\t_\t_\t2\tamod\t_\t_
+2\tdogs\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_
+3\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_
+
+"""
 
 
 @pytest.fixture
@@ -56,6 +62,9 @@ def folder(tmp_path):
     write_lines(tmp_path / "tags", ["DET ADJ NOUN"] * 27)
     for name in ("en.train", "en.dev", "en.test", "de.test"):
         write_lines(tmp_path / f"{name}.iob", ["Anna\tB-PER", "reads\tO", ""])
+    (tmp_path / "a.conllu").write_text(TREE)
+    for name in ("a.parquet", "a.zst"):
+        (tmp_path / name).write_bytes(b"PAR1")
     (tmp_path / "small.toml").write_text(RECIPE)
     return tmp_path
 
@@ -73,7 +82,7 @@ def test_alignment_and_data_need_no_extra(folder):
         "align a.en a.de -o c.links --load-model aligner",
         "align a.en a.de -o d.links --aligner pharaoh --set links=a.links",
         "lexicon a.en a.de a.links --mutual -o a.lexicon",
-        "phrases a.en a.de a.links -o a.phrases.zst",
+        "phrases a.en a.de a.links -o a.phrases.gz",
         "project tags a.en a.de a.links -o a.tags",
         "code-switch a.en a.de a.links -o a.mixed",
         "derive a.en --transformations permute -o derived",
@@ -104,6 +113,12 @@ def test_a_report_needs_no_extra(folder):
         ("check --reader dataset hub:owner/name/a/train", "hub"),
         ("prepare tiny/mlm --scheduler tcp://localhost:1", "dask"),
         ("align a.en a.de --word-tokenizer zh", "words-zh"),
+        ("align a.parquet --reader dataset --languages en,de", "arrow"),
+        ("check a.zst", "arrow"),
+        (
+            "derive a.conllu --transformations syntax --set syntax.like=['a.conllu'] -o x",
+            "syntax",
+        ),
     ],
 )
 def test_a_command_names_the_extra_that_it_needs(folder, line, extra):

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import run_code
 from interlace.text import Text
 from interlace.text.types import WordTypes
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -35,12 +34,3 @@ def test_types_grow_over_texts_and_a_slice_is_numbered_alone():
     whole = text(["one two", "three", "four five"])
     part = Text("en", whole.lines[1:], whole.words.slice(1, 3), "unicode")
     assert WordTypes().number(part).to_lists() == [[0], [1, 2]]
-
-
-def test_pandas_is_not_imported_where_interrupts_would_be_lost(tmp_path):
-    code = "import sys; from interlace.alignment import WordPairs; from interlace.text import TextPairs\n"
-    code += "from interlace.alignment.phrase_counts import count_phrases; from interlace.core.ragged import Ragged\n"
-    code += "pairs = WordPairs.of([TextPairs.of(['a b'], ['x'], word_tokenizer='unicode')])\n"
-    code += "count_phrases(pairs, Ragged.of([[(0, 0)]], width=2)).write(sys.argv[1])\n"
-    code += "print('pandas' in sys.modules)"
-    assert run_code(code, tmp_path / "t").stdout == "False\n"

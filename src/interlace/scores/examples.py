@@ -13,7 +13,8 @@ import numpy as np
 from interlace.core.errors import DataError
 from interlace.core.ragged import BoolArray, DoubleArray, IntArray
 from interlace.core.randomness import Generator
-from interlace.scores.statistics import DRAWS, Interval, extreme_share
+from interlace.scores.statistics import ALPHA, DRAWS, Interval, extreme_share
+from interlace.scores.student import critical_value, two_sided_p
 
 Floats = DoubleArray
 
@@ -299,8 +300,6 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval
     Of two runs a side that are right in examples (1, 1, 1, 0) and (1, 1, 0, 0) against (1, 0, 0, 0) twice, the
     difference is 0.375, and its variance that of the mean differences (0, 1, 0.5, 0), divided by 4.
     """
-    from scipy.stats import t
-
     groups = a[0].groups
     for run in (*a, *b):
         _pair_count(a[0], run)
@@ -334,14 +333,14 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval
     parts = (*run_variances, example_variance)
     freedom = variance**2 / _spread(parts, (len(a), len(b), size))
     error = math.sqrt(variance)
-    half_width = float(t.ppf(0.975, freedom)) * error
+    half_width = critical_value(ALPHA, freedom) * error
     interval = Interval(
         difference,
         difference - half_width,
         difference + half_width,
         n,
     )
-    return interval, float(2 * t.sf(abs(difference) / error, freedom))
+    return interval, two_sided_p(difference / error, freedom)
 
 
 def _spread(variances: Sequence[float], counts: Sequence[int]) -> float:

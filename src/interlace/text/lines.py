@@ -135,7 +135,7 @@ def _decompressed(file: BinaryIO, path: Path) -> Iterator[bytes]:
 
 
 def _decompressed_streams(file: BinaryIO, decompressor: Callable[[], Any]) -> Iterator[bytes]:
-    """Yield blocks of all streams, between which there may be zeros: `open` of bz2 and lzma ends at what is no stream."""
+    """Yield blocks of all streams, with zeros between them or not; bz2 and lzma would end at what is no stream."""
     data = file.read(_BLOCK)
     while data:
         stream = decompressor()

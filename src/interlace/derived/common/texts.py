@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged, ranges
 from interlace.derived.common.arrays import Ints
 from interlace.text import Text
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -88,10 +84,15 @@ def links_between(
     lines.
     """
     counterparts = derived.places + first_words(original)
-    overlaps = _overlaps(derived.text.words, derived_words)[counterparts]
-    linked = _overlaps(words, original) @ overlaps  # (words, derived words) over all lines
-    linked.sort_indices()
-    linked_words, linked_derived_words = linked.nonzero()
+    original_starts, original_counts = _overlaps(words, original)
+    derived_starts, derived_counts = _overlaps(derived.text.words, derived_words)
+    shared = counterparts[ranges(original_starts, original_counts)]
+    shared_counts = derived_counts[shared]
+    word_numbers = np.repeat(np.arange(len(original_counts)), original_counts)
+    derived_numbers = ranges(derived_starts[shared], shared_counts)
+    size = max(len(derived_words.flat), 1)
+    keys = np.unique(np.repeat(word_numbers, shared_counts) * size + derived_numbers)
+    linked_words, linked_derived_words = np.divmod(keys, size)  # over all lines
     sources = words.columns()[linked_words]
     targets = derived_words.columns()[linked_derived_words]
     links = np.stack([sources, targets], axis=1)
@@ -100,20 +101,14 @@ def links_between(
     return Ragged.from_lengths(links.astype(np.int32), counts)
 
 
-def _overlaps(words: Ragged, other_words: Ragged) -> csr_array:
-    """(words, other words) which share a character, over all lines; spans are in order and disjoint."""
-    from scipy.sparse import csr_array
-
+def _overlaps(words: Ragged, other_words: Ragged) -> tuple[Ints, Ints]:
+    """(words,) the first other word that shares a character, over all lines, and how many do; spans are disjoint."""
     width = 1 + max(words.flat.max(initial=0), other_words.flat.max(initial=0))
     begins, ends = _positions(words, width)
     other_begins, other_ends = _positions(other_words, width)
     starts = np.searchsorted(other_ends, begins, "right")  # the next other word that ends later
     counts = np.maximum(np.searchsorted(other_begins, ends, "left") - starts, 0)
-    columns = ranges(starts, counts)
-    offsets = np.append(0, np.cumsum(counts))
-    values = np.ones(len(columns), np.bool_)
-    shape = (len(begins), len(other_begins))
-    return csr_array((values, columns, offsets), shape)
+    return starts, counts
 
 
 def _positions(words: Ragged, width: int) -> Ints:
