@@ -138,8 +138,8 @@ def command(line):
         ("command('align a.en a.de -o links')", 46),
         ("command('preview mlm')", 50),
         ("command('report --help')", 16),
-        ("import interlace.report.page", 39),
-        ("import interlace.experiments.evaluate", 92),
+        ("import interlace.report.page", 40),
+        ("import interlace.experiments.evaluate", 93),
     ],
 )
 def test_a_command_and_an_import_load_few_of_our_modules(tmp_path, monkeypatch, code, most):
