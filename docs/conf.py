@@ -15,6 +15,7 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_extra_path = ["llms.txt"]
 exclude_patterns = ["_build"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton"]
 copybutton_prompt_text = "$ "

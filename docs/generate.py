@@ -1,4 +1,4 @@
-"""Write the generated parts of the pages: the reference of commands and recipe keys, published tables, error messages.
+"""Write the generated parts of the site: reference of commands and recipe keys, published tables, errors, llms.txt.
 
     python docs/generate.py
 
@@ -42,6 +42,9 @@ REFERENCE = ["api", "cli", "recipe", "study", "entries"]
 PAGES = [*(f"reference/{name}.md" for name in REFERENCE), "papers.md", "faq.md"]
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end of generated -->)", re.DOTALL)
 COMMAND = re.compile(r"(?<=^```console\n)\$ ([^\n]*\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
+NAVIGATION = re.compile(
+    r"^:caption: ([^\n]*)\n(?:^:[^\n]*\n)*\n(.*?)^```", re.DOTALL | re.MULTILINE
+)
 KINDS = {int: "INTEGER", float: "FLOAT", Path: "PATH"}
 BOUNDS = {
     "ge": "≥",
@@ -279,19 +282,22 @@ def published() -> str:
 def functions() -> str:
     """The public names of the package with their parameters and what they do, readable without building the site."""
     rows = ["| name | parameters | purpose |", "|---|---|---|"]
-    named: dict[str, Any] = {name: getattr(interlace, name) for name in interlace.__all__}
-    named["report"] = type(interlace.report).__call__  # a package that can be called
-    pairs = named.pop("Pairs")
-    named |= {
-        f"Pairs.{name}": getattr(pairs, name)
-        for name in vars(pairs)
-        if name.startswith("from_")
-    }
-    for name, function in sorted(named.items()):
+    for name, function in public_functions().items():
         parameters = ", ".join(map(parameter, parameters_of(function)))
         purpose = (inspect.getdoc(function) or "").split("\n\n")[0]
         rows.append(f"| `il.{name}` | {cell(parameters)} | {cell(purpose)} |")
     return "\n".join(rows)
+
+
+def public_functions() -> dict[str, Any]:
+    """Return the functions and constructors of `interlace` by name."""
+    named: dict[str, Any] = {name: getattr(interlace, name) for name in interlace.__all__}
+    named["report"] = type(interlace.report).__call__  # a package that can be called
+    pairs = named.pop("Pairs")
+    for name in vars(pairs):
+        if name.startswith("from_"):
+            named[f"Pairs.{name}"] = getattr(pairs, name)
+    return dict(sorted(named.items()))
 
 
 def parameters_of(function: Any) -> list[inspect.Parameter]:
@@ -308,6 +314,37 @@ def parameter(one: inspect.Parameter) -> str:
     )
     default = "" if one.default is one.empty else f"={one.default!r}"
     return f"`{stars}{one.name}{default}`"
+
+
+# Pages
+
+
+def llms() -> str:
+    """The pages of the navigation by section, each with its first sentence (llmstxt.org)."""
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    _, about, _ = index.split("\n\n", 2)
+    parts = [f"# interlace\n\n> {' '.join(about.split())}\n"]
+    for caption, names in NAVIGATION.findall(index):
+        parts.append(f"## {caption}\n")
+        for name in names.split():
+            title, sentence = heading(name)
+            parts.append(f"- [{title}]({name}.html): {sentence}")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def heading(name: str) -> tuple[str, str]:
+    """The title and the first sentence of a page or notebook."""
+    page = DOCS / f"{name}.md"
+    if page.is_file():
+        text = page.read_text(encoding="utf-8")
+    else:
+        notebook = json.loads(page.with_suffix(".ipynb").read_text(encoding="utf-8"))
+        text = "".join(notebook["cells"][0]["source"])
+    title, paragraph, *_ = text.split("\n\n")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
+    sentence, _, _ = plain.partition(". ")
+    return title.removeprefix("# "), f"{sentence.rstrip('.:')}."
 
 
 # Error messages
@@ -370,3 +407,4 @@ if __name__ == "__main__":
     for name in PAGES:
         path = DOCS / name
         path.write_text(up_to_date(path.read_text(encoding="utf-8")), encoding="utf-8")
+    (DOCS / "llms.txt").write_text(llms(), encoding="utf-8")

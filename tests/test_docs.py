@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import inspect
 import json
 import re
 from pathlib import Path
@@ -58,6 +59,25 @@ def outputs(notebook):
 def test_generated_pages_are_up_to_date(name):
     page = (DOCS / name).read_text(encoding="utf-8")
     assert page == generate.up_to_date(page), "run: python docs/generate.py"
+
+
+def test_the_list_of_pages_for_language_models_is_up_to_date():
+    page = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    assert page == generate.llms(), "run: python docs/generate.py"
+    assert page.count("\n- [") > 30
+
+
+def test_public_functions_describe_their_parameters_and_errors():
+    page = (DOCS / "reference/api.md").read_text(encoding="utf-8")
+    for name, function in generate.public_functions().items():
+        text = inspect.getdoc(function)
+        for parameter in generate.parameters_of(function):
+            described = rf"\b{parameter.name}(, \w+)*: |`{parameter.name}\b"
+            is_obvious = parameter.name in {"pairs", "aligned", "folder"}
+            assert is_obvious or re.search(described, text), (name, parameter.name)
+        assert "Raises:" in text or name == "lexicon", name
+        last = "write_report" if name == "report" else name.rpartition(".")[0] or name
+        assert f".{last.replace('Pairs', 'ParallelText')}\n" in page, name
 
 
 def test_the_navigation_has_every_page():

@@ -56,7 +56,9 @@ def test_figures_are_those_of_the_results():
     expected["ALM+WEAM+ALIGN-MLM"].append("fitted")
     held_out = measured["ALIGN-MLM, a quarter of the dictionary"]
     expected["ALIGN-MLM"] = [held_out[column] for column in columns]
-    shown = {name: cells[1:] for name, cells in rows(README).items() if "±" in "".join(cells[1:])}
+    shown = {
+        name: cells[1:] for name, cells in rows(README).items() if "±" in "".join(cells[1:])
+    }
     assert shown == expected
 
 

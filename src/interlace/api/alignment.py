@@ -54,8 +54,9 @@ class ParallelText:
         languages: LanguagePair = ("source", "target"),
         word_tokenizer: str = AUTO,
     ) -> ParallelText:
-        """Return pairs of sentences in memory.
+        """Return pairs of sentences in memory; `target[n]` translates `source[n]`.
 
+        languages: names of both sides, by which rules of languages are looked up.
         word_tokenizer: a name of `interlace list word-tokenizers`; `"auto"`: `unicode` if the text is untokenized,
             `whitespace` if it is tokenized.
 
@@ -100,8 +101,8 @@ class ParallelText:
         """Return pairs of two line-by-line parallel files, or of one that a reader splits; plain or compressed.
 
         source, target: paths, folders, or patterns with `*`, `?` and `**`. languages: default: the suffixes of the
-            files. reader: see `interlace list readers`; default: `lines` for two files; for one by its suffix, else
-            `joined` (`source ||| target`).
+            files. word_tokenizer: as in `from_lists`. reader: see `interlace list readers`; default: `lines` for two
+            files; for one by its suffix, else `joined` (`source ||| target`).
 
         Raises:
             DataError: a file is missing or empty, or the sides differ in length. SettingsError: no such reader.
@@ -259,8 +260,8 @@ def lexicon(
 ) -> Lexicon:
     """Return the bilingual lexicon of aligned text.
 
-    mutual: only entries that are the most frequent translation of each other. top: maximum translations of a word; 0:
-    all. words_only: only words with a letter.
+    mutual: only entries that are the most frequent translation of each other. min_count: minimum number of links of an
+    entry. top: maximum translations of a word; 0: all. words_only: only words with a letter.
 
     >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
     >>> lexicon(align(pairs, "diagonal"), mutual=True).translations("house")
@@ -287,7 +288,16 @@ def chosen_entries(
 def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseTable:
     """Return the phrase table of aligned text, with Moses' four scores.
 
-    rules: further fields of `TableRules`, such as `min_count` and `top`.
+    max_length: of a phrase in words, on both sides (1 to 8). rules: `min_count` and `top` (translations of a source
+    phrase; 0: all), `unaligned_borders`, `min_confidence`.
+
+    Raises:
+        SettingsError: no such rule, or a value out of range.
+
+    >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
+    >>> pair = phrases(align(pairs, "diagonal"), max_length=2)[0]
+    >>> pair.source, pair.target
+    (('garden',), ('Garten',))
     """
     from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
@@ -303,6 +313,9 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     """Return tags or names (IOB2) of the target words, from those of the source words.
 
     labels: one for each of `pairs.words(number)[0]`. missing: the tag of target words without a link.
+
+    Raises:
+        DataError: the labels are not as many as the words. SettingsError: a string in place of a list.
 
     >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
     >>> project([["DET", "NOUN"]] * 18, align(pairs, "diagonal"))[0]

@@ -81,6 +81,7 @@ def pretrain(
     """Pre-train by a recipe, or continue a checkpoint on sentence pairs; the same call resumes an interrupted run.
 
     start: a recipe (`"tiny/mlm"`, `"mine.toml"`) where no pairs are given; else a checkpoint: a folder or a hub name.
+    pairs: the text to continue the checkpoint on. steps: number of updates; default: the recipe's, 1,000 with pairs.
     objectives: names, or name -> weight, or name -> settings; default: `mlm` and `alm`.
     output: the run's folder. settings: further keys of the recipe, nested as in TOML.
 
@@ -164,14 +165,15 @@ def evaluate(
 ) -> ScoreTable:
     """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
 
-    tasks: names of tasks; default: the recipe's. languages: to score by all tasks, besides the
-    source language; default: those of the recipe and its tasks. recipe: settings of the
-    tasks; default: the run's. output: folder of the scores; default: the run's, or
-        `evaluations/OWNER--NAME` of a checkpoint. data: folder of
-    the tasks' files; default: the recipe's. settings: further keys of the recipe.
+    model: a finished run, a folder or a hub name. tasks: names of tasks; default: the recipe's.
+    languages: to score by all tasks, besides the source language; default: those of the recipe and its tasks.
+    seeds: number of fine-tunings of a task; default: the recipe's. recipe: settings of the tasks; default: the run's.
+    output: folder of the scores; default: the run's, or `evaluations/OWNER--NAME` of a checkpoint.
+    data: folder of the tasks' files; default: the recipe's. settings: further keys of the recipe.
 
     Raises:
-        DataError: test files are missing.
+        DataError: test files are missing. SettingsError: no such task, or a value is wrong. CheckpointError: the model
+            is missing or damaged.
     """
     into = None if output is None else Path(output)
     target = target_of(
@@ -208,8 +210,10 @@ def encode(
 ) -> FloatArray:
     """Return (n, width) sentence vectors: those that the model was trained for, or the mean of a layer's states.
 
-    layer: 0 the embeddings, -1 the last; default: as in the task `retrieval`, the vectors that the model was trained
-        for, without any the layer two thirds up. normalize: to length 1.
+    model: a finished run, a folder or a hub name. sentences: n strings.
+    language: of the sentences, for models with language embeddings. layer: 0 the embeddings, -1 the last; default: as
+    in the task `retrieval`, the vectors that the model was trained for, without any the layer two thirds up.
+    normalize: to length 1.
 
     Raises:
         SettingsError: the model has no such layer. CheckpointError: it is missing or damaged.

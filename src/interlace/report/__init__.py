@@ -42,7 +42,11 @@ class _CallableModule(ModuleType):
     ) -> Path:
         """Write one self-contained HTML page about finished runs, and return its path.
 
+        runs: folders of finished runs, or what `il.pretrain` returned. output: the page, which is replaced.
         baseline: folder or name of the run that the others are compared with; default: the first.
+
+        Raises:
+            DataError: a folder holds no run. SettingsError: no run is the baseline.
         """
         from interlace.report.page import write_report
 
