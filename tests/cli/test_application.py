@@ -30,3 +30,22 @@ def test_rejects_an_unknown_command():
 def test_numbers_of_options_are_bounded(value):
     with pytest.raises(SettingsError, match="--window: expected at most 2147483647"):
         command("translate", "run", "--from", "en", "--to", "de", "--window", value)
+
+
+COMPLETED = {
+    "interlace al": ["align"],
+    "interlace evaluate --ta": ["--tasks"],
+    "interlace pretrain tiny/mlm": ["tiny/mlm", "tiny/mlm-tlm"],
+    "interlace study align-mlm/sm": ["align-mlm/small"],
+    "interlace preview dict": ["dict_mlm"],
+    "interlace list obj": ["objectives"],
+    "interlace align --aligner gi": ["gibbs"],
+}
+
+
+@pytest.mark.parametrize("line", COMPLETED)
+def test_a_shell_completes_commands_options_and_names(line):
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    environment = {**words, "_INTERLACE_COMPLETE": "complete_bash"}
+    done = CliRunner().invoke(application(), [], env=environment, prog_name="interlace")
+    assert sorted(done.stdout.split()) == COMPLETED[line]

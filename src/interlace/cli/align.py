@@ -71,6 +71,7 @@ def align(
         typer.Option(
             "--aligner",
             help="Aligner: see `interlace list aligners`. Default: gibbs.",
+            autocompletion=options.completion("aligners"),
             metavar="NAME",
         ),
     ] = "",

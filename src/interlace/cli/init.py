@@ -11,7 +11,11 @@ from interlace.cli.common import options
 
 def init(
     recipe: Annotated[
-        str, typer.Argument(help="See `interlace list recipes` and `interlace list studies`.")
+        str,
+        typer.Argument(
+            help="See `interlace list recipes` and `interlace list studies`.",
+            autocompletion=options.completion("recipes"),
+        ),
     ] = "tiny/mlm",
     into: Annotated[
         Path | None,

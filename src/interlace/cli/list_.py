@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 
 def list_(
-    kind: Annotated[str, typer.Argument(help="A kind such as objectives. Default: all.")] = "",
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="A kind such as objectives. Default: all.",
+            autocompletion=lambda incomplete: [
+                kind for kind in kinds() if kind.startswith(incomplete)
+            ],
+        ),
+    ] = "",
     name: Annotated[
         str, typer.Argument(help="An entry: shows its settings; of a paper its figures.")
     ] = "",
@@ -32,17 +40,22 @@ def list_(
         print_rows(rows)
 
 
+def kinds() -> dict[str, Any]:
+    """Return what has names to list, but for papers: registries, and the stores of recipes and studies."""
+    from interlace.experiments.recipe import RECIPES
+    from interlace.experiments.studies import STUDIES
+
+    return {**registries(), "recipes": RECIPES, "studies": STUDIES}
+
+
 def _rows(kind: str, name: str) -> list[JsonObject]:
     """Return the rows of the table."""
     from interlace.core.errors import SettingsError, did_you_mean
-    from interlace.experiments.recipe import RECIPES
-    from interlace.experiments.studies import STUDIES
     from interlace.scores.published import papers
 
-    by_kind = registries()
-    stores = {"recipes": RECIPES, "studies": STUDIES}
+    by_kind = kinds()
     if not kind:
-        names = {entry: source.names() for entry, source in (by_kind | stores).items()}
+        names = {entry: source.names() for entry, source in by_kind.items()}
         names["published"] = papers()
         return [
             {"kind": entry, "entries": len(entries), "such as": entries[:4]}
@@ -50,15 +63,15 @@ def _rows(kind: str, name: str) -> list[JsonObject]:
         ]
     if kind == "published":
         return _published_rows(name) if name else _published_papers()
-    if kind in stores:
-        store = stores[kind]
+    if kind not in by_kind:
+        hint = did_you_mean(kind, [*by_kind, "published"])
+        raise SettingsError(f"there is no kind {kind!r}{hint}")
+    if kind in {"recipes", "studies"}:
+        store = by_kind[kind]
         # only read, so that those that need missing packages are listed too
         return [
             {"name": file, "about": store.read(file).get("about", "")} for file in store.names()
         ]
-    if kind not in by_kind:
-        hint = did_you_mean(kind, [*by_kind, *stores, "published"])
-        raise SettingsError(f"there is no kind {kind!r}{hint}")
     registry = by_kind[kind]
     if not name:
         return [{"name": entry, "about": registry.summary(entry)} for entry in registry.names()]

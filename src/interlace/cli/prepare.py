@@ -13,13 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from interlace.cli import Code, load_plugins, notes, print_line
-from interlace.cli.common.options import Changes, parse_changes
+from interlace.cli.common.options import Changes, RecipeName, parse_changes
 
 
 def prepare(
-    recipe: Annotated[
-        str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")
-    ],
+    recipe: RecipeName,
     workers: Annotated[
         int | None,
         typer.Option(

@@ -9,16 +9,14 @@ import typer
 
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Changes, parse_changes
+from interlace.cli.common.options import Changes, RecipeName, parse_changes
 
 if TYPE_CHECKING:
     from interlace.experiments.estimate import Estimate
 
 
 def pretrain(
-    recipe: Annotated[
-        str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")
-    ],
+    recipe: RecipeName,
     into: Annotated[
         Path | None, options.output("Folder of the run. Optional with --dry-run.", kind="run")
     ] = None,

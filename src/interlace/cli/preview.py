@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
+from interlace.cli.common.options import completion
 
 if TYPE_CHECKING:
     from interlace.experiments.preview import PreviewPair
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
 def preview(
     objective: Annotated[
-        str, typer.Argument(help="An objective: see `interlace list objectives`.")
+        str,
+        typer.Argument(
+            help="An objective: see `interlace list objectives`.",
+            autocompletion=completion("objectives"),
+        ),
     ],
     changes: Annotated[
         list[str],

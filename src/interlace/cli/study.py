@@ -22,7 +22,9 @@ def study(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick."
+            metavar="STUDY",
+            help="A TOML file, or a shipped study such as tiny/quick.",
+            autocompletion=options.completion("studies"),
         ),
     ],
     into: Annotated[
