@@ -1,13 +1,16 @@
 # Every target makes its own virtual environment in .venv when that is missing or outdated; only Python 3.11 or newer
 # with venv has to be there. Without an NVIDIA GPU, PyTorch's small wheels save gigabytes:
 #   make demo PIP_FLAGS='--extra-index-url https://download.pytorch.org/whl/cpu'
+#   make test-lowest UV_FLAGS='--torch-backend cpu'
 
 PYTHON ?= python3
 PIP_FLAGS ?=
+UV_FLAGS ?=
 WORKERS ?= 2
 ARGS ?=
 
 BIN := .venv/bin
+TOOLS := .venv-tools/bin
 INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.docs
 
@@ -20,16 +23,25 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos lint audit bench gpu docs notebooks
+.PHONY: help demo test test-lowest test-latest fuzz chaos lint lint-workflows lock audit dist bench gpu docs notebooks
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## *' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded toy corpus, in a few minutes
 	@$(BIN)/interlace demo -o runs/demo $(ARGS)
 
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-lowest: RESOLUTION = lowest-direct## run the quick tests with the oldest versions that pyproject.toml allows
+test-latest: RESOLUTION = highest## run the quick tests with the newest versions
+test-lowest test-latest: .venv-tools/.installed
+	@$(TOOLS)/uv venv --quiet --clear --python "$(PYTHON)" .venv-$(RESOLUTION)
+	@$(TOOLS)/uv pip install --quiet --python .venv-$(RESOLUTION) --resolution $(RESOLUTION) $(UV_FLAGS) --editable '.[dev]'
+	@$(TOOLS)/uv pip freeze --quiet --python .venv-$(RESOLUTION)
+	@OMP_NUM_THREADS=1 .venv-$(RESOLUTION)/bin/python -m pytest -n $(WORKERS) --dist worksteal \
+		-m "not slow and not gpu and not distributed" $(ARGS)
 
 fuzz: $(INSTALLED) ## try thousands of corrupted inputs (INTERLACE_FUZZ_CASES=5000 INTERLACE_FUZZ_SEED=1000)
 	@INTERLACE_FUZZ_CASES=$${INTERLACE_FUZZ_CASES:-5000} INTERLACE_FUZZ_SEED=$${INTERLACE_FUZZ_SEED:-1000} \
@@ -43,12 +55,35 @@ lint: $(INSTALLED) ## check style, types and bandit's security rules (ruff's S)
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 
-audit: .venv/.audit ## look the pinned packages up in the advisory database; needs the network
-	@.venv/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip $(ARGS)
+lint-workflows: .venv-tools/.installed ## check the files of GitHub, Read the Docs and CITATION.cff against their schemas
+	@$(TOOLS)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(TOOLS)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+	@$(TOOLS)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	@$(TOOLS)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	@$(TOOLS)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
+	@$(TOOLS)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
-.venv/.audit: $(INSTALLED)
-	@"$(PYTHON)" -m venv .venv/audit
-	@.venv/audit/bin/python -m pip install -qq pip-audit
+lock: .venv-tools/.installed ## pin what pyproject.toml asks for in constraints.txt (ARGS=--upgrade takes the newest)
+	@$(TOOLS)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-annotate \
+		--custom-compile-command "make lock" $(ARGS) --output-file constraints.txt pyproject.toml
+
+audit: .venv-tools/.installed ## look the pinned packages up in the advisory database; needs the network
+	@$(TOOLS)/pip-audit --requirement constraints.txt --no-deps --disable-pip $(ARGS)
+
+dist: .venv-tools/.installed ## build wheel and sdist in dist/, twice, and check what they hold
+	@rm -rf dist build
+	@export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct); \
+		$(TOOLS)/python -m build --outdir dist && $(TOOLS)/python -m build --outdir build/again
+	@diff --recursive dist build/again
+	@git ls-files src | sed 's|^src/||' | sort > build/source
+	@$(TOOLS)/python -m zipfile --list dist/*.whl | awk 'NR > 1 && !/dist-info/ {print $$1}' | sort | diff build/source -
+	@tar --list --file dist/*.tar.gz | sed -n 's|^[^/]*/src/||p' | sort | diff build/source -
+	@$(TOOLS)/python -m zipfile --list dist/*.whl | grep -q 'dist-info/licenses/LICENSE'
+	@$(TOOLS)/twine check --strict dist/*
+
+.venv-tools/.installed:
+	@"$(PYTHON)" -m venv --clear .venv-tools
+	@$(TOOLS)/python -m pip install -qq build check-jsonschema pip-audit twine uv
 	@touch $@
 
 bench: $(INSTALLED) ## run the benchmarks, one after the other

@@ -71,7 +71,7 @@ class SkipGram(Settings):
 
         what: the name of the text, for errors and `progress`.
         """
-        with dependency_errors("training word vectors on text"):
+        with dependency_errors("training word vectors on text (Python 3.13 or older)"):
             from gensim.models.callbacks import CallbackAny2Vec
             from gensim.models.fasttext import FastText
         logging.getLogger("gensim").setLevel(logging.WARNING)
