@@ -9,8 +9,11 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+import interlace as il
+from interlace.alignment.phrase_counts import count_phrases
 from interlace.core import bars
-from interlace.core.progress import current_progress
+from interlace.core.progress import current_progress, reporting
+from interlace.core.ragged import Ragged
 from interlace.training.bars import fine_tuning_bar, training_bar
 from interlace.training.steps import TrainingStep
 
@@ -111,3 +114,12 @@ def test_work_without_a_callback_reports_to_the_bar_that_is_shown(caplog):
         current_progress()("downloading", 1, 2)
     current_progress()("after", 1, 2)
     assert [record.getMessage() for record in caplog.records] == ["downloading: 1 of 2"]
+
+
+def test_phrases_report_the_pairs_of_their_text():
+    reports = []
+    pairs = il.Pairs.from_lists(["a b", "c", "d"], ["A B", "C", "D"])
+    links = Ragged.of([[(0, 0), (1, 1)], [(0, 0)], [(0, 0)]])
+    with reporting(lambda *report: reports.append(report)):
+        count_phrases(pairs.types, links)
+    assert reports == [("extracting phrases", 3, 3)]

@@ -24,6 +24,7 @@ from interlace.alignment.phrase_table import PhraseTable, ranked_rows
 from interlace.alignment.phrases import link_sets, phrase_pairs
 from interlace.alignment.spill import SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie
+from interlace.core.progress import current_progress
 from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
 
 _RANGE = 10_000_000  # phrase pairs of the text that are sorted at a time, about 100 bytes each
@@ -114,6 +115,7 @@ class PhraseText:
         source = Trie()
         target = Trie()
         spilled = SpilledColumn(np.int64, (3,))
+        progress = current_progress()
         with ThreadPoolExecutor(2) as pool:
             for chunk in pairs.chunks():
                 start = chunk.first - pairs.first
@@ -128,6 +130,7 @@ class PhraseText:
                 inner_links = link_sets(chunk_links, spans, rules.max_phrase_length)
                 nodes = (source_nodes.result(), target_nodes.result())
                 spilled.append(np.column_stack([*nodes, inner_links]))
+                progress("extracting phrases", start + len(chunk), len(pairs))
         occurrences = spilled.mapped()
         return cls(
             DistinctPhrases.of(source, occurrences[:, 0], pairs.source_types),

@@ -300,13 +300,11 @@ def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseT
     (('garden',), ('Garten',))
     """
     from interlace.alignment.phrase_counts import count_phrases  # compiles loops
+    from interlace.core.bars import watching
 
     table_rules = TableRules.read({"max_phrase_length": max_length, **rules}, "phrases")
-    return count_phrases(
-        aligned.pairs.types,
-        aligned.alignments.links,
-        table_rules,
-    )
+    with watching():
+        return count_phrases(aligned.pairs.types, aligned.alignments.links, table_rules)
 
 
 def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[list[str]]:

@@ -218,6 +218,7 @@ def encode(
     Raises:
         SettingsError: the model has no such layer. CheckpointError: it is missing or damaged.
     """
+    from interlace.core.bars import watching
     from interlace.core.neighbors import unit
     from interlace.data.vocab import Vocab
     from interlace.models.build import load
@@ -236,11 +237,8 @@ def encode(
     vocab = Vocab.load(folder)
     backbone = load(folder, vocab).encoder
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
-    vectors: FloatArray = layer_vectors(
-        backbone,
-        vocab,
-        encoded,
-        vector_layer("layer", layer, backbone),
-        TASKS.get("retrieval")().limits,
-    )
+    number = vector_layer("layer", layer, backbone)
+    limits = TASKS.get("retrieval")().limits
+    with watching():
+        vectors: FloatArray = layer_vectors(backbone, vocab, encoded, number, limits)
     return unit(vectors) if normalize else vectors

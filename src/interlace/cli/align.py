@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -27,7 +26,7 @@ from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import TextOptions, nested_changes
-from interlace.cli.common.output import lines_to
+from interlace.cli.common.output import bar_beside, lines_to
 from interlace.cli.common.parallel_text import (
     ParallelFiles,
     has_record,
@@ -40,7 +39,6 @@ from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.json_files import JsonObject, write_json
 from interlace.core.outputs import is_standard_output, is_stream
-from interlace.core.progress import no_progress
 from interlace.readers.common.tokenization import AUTO
 
 if TYPE_CHECKING:
@@ -205,13 +203,14 @@ def _write(
     scoring: _Scoring | None,
 ) -> None:
     """Align the pairs in chunks, and write links (without a path to standard output) and confidences."""
-    # a terminal shows alignments or a bar
-    shows_bar = into is not None or not sys.stdout.isatty()
-    bar = watching(notes) if shows_bar else nullcontext(no_progress)
     confidence_lines_to = (
         nullcontext() if confidence_into is None else lines_to(confidence_into)
     )
-    with bar as progress, lines_to(into) as write, confidence_lines_to as write_confidences:
+    with (
+        bar_beside(into) as progress,
+        lines_to(into) as write,
+        confidence_lines_to as write_confidences,
+    ):
         for chunk in pairs.chunks():
             alignments = align_chunk(chunk)
             write(pharaoh_lines(alignments.links))

@@ -41,7 +41,8 @@ def code_switch(
     from interlace.alignment.phrase_counts import count_phrases
     from interlace.alignment.phrase_rules import TableRules
     from interlace.cli.common.aligned_text import read_aligned_text
-    from interlace.cli.common.output import lines_to
+    from interlace.cli.common.output import bar_beside, lines_to
+    from interlace.core.bars import watching
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
     from interlace.objectives.common.code_switching import CodeSwitching
 
@@ -57,15 +58,17 @@ def code_switch(
     switching = _settings_of(CodeSwitching, settings)
     copies = _settings_of(CopySettings, settings)
     aligned = read_aligned_text(text)
-    table = count_phrases(aligned.words, aligned.links, rules)
+    with watching(notes):
+        table = count_phrases(aligned.words, aligned.links, rules)
     switched_text = CodeSwitchedText(table, rules, switching, copies)
     line_count = 0
     pair_counts: Counter[int] = Counter()  # by number of distinct mixed lines
-    with lines_to(into) as write:
+    with lines_to(into) as write, bar_beside(into) as progress:
         for block in _switched_blocks(aligned, switched_text):
             write(block.lines)
             line_count += len(block.lines)
             pair_counts.update(block.mixed_counts.tolist())
+            progress("code-switching", pair_counts.total(), len(aligned.links))
     print_line(f"{line_count:,} lines of {len(aligned.links):,} pairs", notes)
     histogram = ", ".join(f"{lines}: {pairs:,}" for lines, pairs in sorted(pair_counts.items()))
     print_line(f"pairs by their number of distinct mixed lines: {histogram}", notes)

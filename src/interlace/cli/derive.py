@@ -77,7 +77,7 @@ def derive(
     )
     outputs = outputs_of(folder_files)
     must_be_replaceable(into, META, "folder of a derived language", outputs)
-    with atomic_folder(into) as folder:
+    with notes.status("deriving"), atomic_folder(into) as folder:
         about = write_folder(derivation, folder_files, folder)
     for file in about["files"]:
         counts = "".join(f"; {count:,} {note}" for note, count in file["notes"].items())

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.text_files import CODE_OF_FILE, lines_by_language
 from interlace.core.errors import SettingsError
@@ -47,8 +47,10 @@ def export(
     load_plugins(code)
     from interlace.experiments.export import export_model, export_trimmed
 
-    if trim:
-        lines = chain.from_iterable(lines_by_language(files).values())
-        print_line(export_trimmed(run, lines, into, keep))
-    else:
-        print_line(export_model(Path(run), into))
+    with notes.status("exporting"):
+        if trim:
+            lines = chain.from_iterable(lines_by_language(files).values())
+            exported = export_trimmed(run, lines, into, keep)
+        else:
+            exported = export_model(Path(run), into)
+    print_line(exported)

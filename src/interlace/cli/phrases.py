@@ -1,6 +1,6 @@
 """Extract a phrase table."""
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import AlignedTextOptions
 
@@ -20,12 +20,14 @@ def phrases(
     from interlace.alignment.phrase_rules import TableRules
     from interlace.cli.common.aligned_text import read_aligned_text
     from interlace.cli.common.output import file_to
+    from interlace.core.bars import watching
 
     rules = TableRules(
         max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top
     )
     aligned = read_aligned_text(text)
-    table = count_phrases(aligned.words, aligned.links, rules)
+    with watching(notes):
+        table = count_phrases(aligned.words, aligned.links, rules)
     with file_to(into) as path:
         table.write(path)
     if into is not None:

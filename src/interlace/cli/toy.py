@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import comma_separated
 from interlace.core.json_files import JsonObject
@@ -38,5 +38,6 @@ def toy(
         settings |= ToyCorpus.sizes(pairs)
     if languages:
         settings["languages"] = comma_separated(languages)
-    write_toy(ToyCorpus(**settings), into)
+    with notes.status("writing the toy corpus"):
+        write_toy(ToyCorpus(**settings), into)
     print_line(into)

@@ -7,13 +7,12 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes, print_line
+from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import (
     Force,
@@ -23,9 +22,7 @@ from interlace.cli.common.options import (
     ToLanguage,
     settings_of,
 )
-from interlace.cli.common.output import lines_to
-from interlace.core.bars import watching
-from interlace.core.progress import no_progress
+from interlace.cli.common.output import bar_beside, lines_to
 from interlace.text.lines import count_lines, lines_of, read_lines
 
 if TYPE_CHECKING:
@@ -109,10 +106,11 @@ def translate(
     counts = Counter[str]()
     is_typed = input_ is None and sys.stdin.isatty()
     size = window or (1 if is_typed else LINES)
-    # else it would be between the lines
-    shows_bar = into is not None or not sys.stdout.isatty()
-    bar = watching(notes) if shows_bar else nullcontext(no_progress)
-    with stored_windows(into) as stored, lines_to(into) as write, bar as progress:
+    with (
+        stored_windows(into) as stored,
+        lines_to(into) as write,
+        bar_beside(into) as progress,
+    ):
         for translated in translator.windows(lines, size, stored):
             counts.update(translated.counts())
             write(_output_lines(translated, done + 1, as_json=as_json))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import print_line
+from interlace.cli import notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.text_files import CODE_OF_FILE, lines_by_language
 
@@ -23,6 +23,9 @@ def vocab(
 
     settings = VocabSettings(size=size)
     lines = lines_by_language(files)
-    learned = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind)
+    with notes.status("training the vocabulary"):
+        learned = Vocab.learn(
+            lines, size=settings.size, alpha=settings.alpha, kind=settings.kind
+        )
     learned.save(into)
     print_line(into)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import rich.table
 from rich.markup import escape
 
-from interlace.cli import output
+from interlace.cli import notes, output
 from interlace.core.display import visible
 from interlace.core.json_files import JsonMapping
 from interlace.core.outputs import is_stream, open_stream, output_file
+from interlace.core.progress import Progress, no_progress
 from interlace.text.lines import plain_name, writing
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ def _cell(value: Any) -> str:
     texts = [str(element) for element in value]
     has_commas = any(", " in text for text in texts)
     return ("; " if has_commas else ", ").join(texts)
+
+
+def bar_beside(path: Path | None) -> AbstractContextManager[Progress]:
+    """Return the context of a progress callback, which draws no bar between lines of standard output on a terminal."""
+    if path is None and sys.stdout.isatty():
+        return nullcontext(no_progress)
+    from interlace.core.bars import watching
+
+    return watching(notes)
 
 
 @contextmanager

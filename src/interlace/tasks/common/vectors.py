@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.progress import current_progress
 from interlace.core.ragged import BoolArray, FloatArray, Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
@@ -56,6 +57,8 @@ def layer_vectors(
     max_length = min(limits.max_length, backbone.traits.max_length)
     width = backbone.sentence_width if layer is None else backbone.width
     vectors = np.zeros((len(sentences), width), np.float32)
+    progress = current_progress()
+    encoded = 0
     with inference(backbone):
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, max_length)
@@ -70,6 +73,8 @@ def layer_vectors(
                 states = backbone.hidden_states(inputs)[layer].float()
                 batch_vectors = pool(states, content, "mean")
             vectors[rows] = batch_vectors.cpu().numpy()
+            encoded += len(rows)
+            progress("encoding sentences", encoded, len(sentences))
     vectors[sentences.lengths == 0] = 0
     return vectors
 
