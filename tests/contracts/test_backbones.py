@@ -13,11 +13,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
-from little_checkpoints import KINDS, LONGEST, save
+from little_checkpoints import FURTHER_KINDS, KINDS, LONGEST, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,10 @@ LINES = [
     "der alte Arzt liest drei Briefe",
     "el viejo médico lee tres cartas",
 ]
-SPEAKING = [kind for kind in KINDS if kind != "mmbert"]
+ALL = [*KINDS, *FURTHER_KINDS]
+SILENT = ("mmbert", "deberta-v2", "eurobert", "distilbert")  # without language embeddings
+SPEAKING = [kind for kind in ALL if kind not in SILENT]
+WITHOUT_RESTARTS = ("mmbert", "deberta-v2")
 
 
 @dataclass
@@ -57,14 +61,20 @@ class Checkpoint:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """One checkpoint a kind, every weight random and large enough to matter."""
-    folders = {kind: save(kind, tmp_path_factory.mktemp(kind), noise=0.3) for kind in KINDS}
+    folders = {kind: save(kind, tmp_path_factory.mktemp(kind), noise=0.3) for kind in ALL}
     return {
         kind: Checkpoint(kind, folder, Vocab.load(folder)) for kind, folder in folders.items()
     }
 
 
-@pytest.fixture(params=list(KINDS))
+@pytest.fixture(params=ALL)
 def checkpoint(made, request):
+    return made[request.param]
+
+
+@pytest.fixture(params=list(KINDS))
+def shipped(made, request):
+    """For what does not depend on the family."""
     return made[request.param]
 
 
@@ -139,18 +149,16 @@ def test_saved_model_opens_with_transformers(checkpoint, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_keeps_unused_weights(checkpoint, tmp_path):
-    folder = load(checkpoint.folder).save_pretrained(tmp_path / "out", checkpoint.words)
-    before, after = (
-        load_file(path / "model.safetensors") for path in (checkpoint.folder, folder)
-    )
+def test_keeps_unused_weights(shipped, tmp_path):
+    folder = load(shipped.folder).save_pretrained(tmp_path / "out", shipped.words)
+    before, after = (load_file(path / "model.safetensors") for path in (shipped.folder, folder))
     assert sorted(before) == sorted(after)
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_half_precision_loads_as_float32(checkpoint, tmp_path):
-    half = load(checkpoint.folder).save_pretrained(
-        tmp_path / "half", checkpoint.words, dtype=torch.bfloat16
+def test_half_precision_loads_as_float32(shipped, tmp_path):
+    half = load(shipped.folder).save_pretrained(
+        tmp_path / "half", shipped.words, dtype=torch.bfloat16
     )
     assert (
         AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype
@@ -158,7 +166,7 @@ def test_half_precision_loads_as_float32(checkpoint, tmp_path):
     )
     again = load(half)
     assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}
-    full = again.save_pretrained(tmp_path / "full", checkpoint.words)
+    full = again.save_pretrained(tmp_path / "full", shipped.words)
     tensors = load_file(full / "model.safetensors").values()
     assert {tensor.dtype for tensor in tensors} == {torch.float32}
 
@@ -167,20 +175,21 @@ def test_position_ids_can_restart(checkpoint):
     """A second side that restarts is read at a first side's places; ModernBERT's windows are not, so it says no."""
     inputs = checkpoint.rows((10,))
     backbone = load(checkpoint.folder)
-    assert backbone.traits.restarts == (checkpoint.kind != "mmbert")
+    assert backbone.traits.restarts == (checkpoint.kind not in WITHOUT_RESTARTS)
     first = backbone.traits.first_position
     by_hand = torch.tensor([[0, 1, 2, 3, 4, 5, 0, 1, 2, 3]]) + first
     ours = predict(backbone, {**inputs, "position_ids": by_hand})
     with torch.no_grad():
         theirs = checkpoint.plain()(**inputs, position_ids=by_hand).logits[0]
     close(ours, theirs)
-    assert not torch.allclose(ours, predict(backbone, inputs), atol=1e-3)
+    if checkpoint.kind != "deberta-v2":  # which ignores them
+        assert not torch.allclose(ours, predict(backbone, inputs), atol=1e-3)
 
 
 def test_rejects_inputs_of_other_families(checkpoint):
     backbone = load(checkpoint.folder)
     inputs = checkpoint.rows((4,))
-    foreign = "token_type_ids" if checkpoint.kind in ("mmbert", "xlm") else "langs"
+    foreign = "token_type_ids" if checkpoint.kind in (*SILENT, "xlm") else "langs"
     with pytest.raises(SettingsError, match=foreign):
         backbone.encode({**inputs, foreign: torch.zeros_like(inputs["input_ids"])})
 
@@ -188,7 +197,7 @@ def test_rejects_inputs_of_other_families(checkpoint):
 def test_existing_language_embeddings_are_kept(speaking):
     inputs = speaking.rows((7, 5))
     name = "langs" if speaking.kind == "xlm" else "token_type_ids"
-    row = 0 if speaking.kind == "xlm-r" else 1
+    row = 0 if speaking.kind in ("xlm-r", "xlm-roberta-xl", "gte") else 1
     inputs[name] = torch.full_like(inputs["input_ids"], row)
     with torch.no_grad():
         theirs = speaking.plain()(**inputs).logits[inputs["attention_mask"].bool()]
@@ -248,8 +257,8 @@ def test_encoder_without_head_gets_a_random_head(checkpoint, tmp_path):
         assert not torch.allclose(predict(first, inputs), predict(other, inputs))
 
 
-def test_rejects_truncated_weights(checkpoint, tmp_path):
-    for path in checkpoint.folder.iterdir():
+def test_rejects_truncated_weights(shipped, tmp_path):
+    for path in shipped.folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     weights = tmp_path / "model.safetensors"
     whole = weights.read_bytes()
@@ -259,21 +268,33 @@ def test_rejects_truncated_weights(checkpoint, tmp_path):
             load(tmp_path)
 
 
-def test_rejects_tokenizer_of_another_model(checkpoint, made):
-    other = made["mmbert" if checkpoint.kind != "mmbert" else "mbert"].words
+def test_rejects_tokenizer_of_another_model(shipped, made):
+    other = made["mmbert" if shipped.kind != "mmbert" else "mbert"].words
     with pytest.raises(
-        CheckpointError, match=rf"{load(checkpoint.folder).vocab_size} tokens.* {other.size}"
+        CheckpointError, match=rf"{load(shipped.folder).vocab_size} tokens.* {other.size}"
     ):
-        load(checkpoint.folder, other)
+        load(shipped.folder, other)
 
 
-def test_modernbert_rejects_languages(made):
-    with pytest.raises(SettingsError, match="modernbert model cannot take language embeddings"):
-        load(made["mmbert"].folder, languages=("en",))
+@pytest.mark.parametrize("kind", SILENT)
+def test_families_without_language_embeddings_reject_languages(made, kind):
+    with pytest.raises(SettingsError, match="model cannot take language embeddings"):
+        load(made[kind].folder, languages=("en",))
 
 
-def test_causal_logits_match_transformers(checkpoint, tmp_path):
-    if checkpoint.kind == "mmbert":
+@pytest.fixture
+def causal(checkpoint):
+    """A checkpoint of a family whose attention can be causal."""
+    if checkpoint.kind == "deberta-v2":
+        with pytest.raises(SettingsError, match="deberta-v2 model cannot be causal"):
+            load(checkpoint.folder, causal=True).encode(checkpoint.rows((3,)))
+        pytest.skip("attention of this family cannot be causal")
+    return checkpoint
+
+
+def test_causal_logits_match_transformers(causal, tmp_path):
+    checkpoint = causal
+    if load(checkpoint.folder).model.config.model_type not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         pytest.skip("transformers has no causal class of these weights")
     inputs = checkpoint.rows((9, 5, 12))
     backbone = load(checkpoint.folder, checkpoint.words, causal=True)
@@ -285,24 +306,39 @@ def test_causal_logits_match_transformers(checkpoint, tmp_path):
     close(predict(backbone, inputs), theirs)
 
 
-def test_causal_logits_are_equal_in_training_mode(checkpoint):
+def test_states_are_equal_in_training_mode(checkpoint):
     if checkpoint.kind == "xlm":
         pytest.skip("XLM's dropout cannot be turned off from outside while it trains")
     inputs = checkpoint.rows((12, 6))
     real = inputs["attention_mask"].bool()
     backbone = load(checkpoint.folder)
     for module in backbone.modules():
-        for share in ("p", "attention_dropout", "dropout_prob"):
+        for share in ("p", "attention_dropout", "dropout_prob", "drop_prob"):
             if isinstance(getattr(module, share, None), float):
                 setattr(module, share, 0.0)
+    for causal in {False, backbone.family.causal}:
+        with torch.no_grad():
+            evaluated = backbone.eval().encode(inputs, causal=causal)[real]
+            trained_on = backbone.train().encode(inputs, causal=causal)[real]
+        torch.testing.assert_close(trained_on, evaluated, rtol=1e-4, atol=1e-5)
+
+
+def test_layers_below_are_those_of_a_smaller_model(checkpoint):
+    """Unless a norm follows the last layer, which sentence-transformers then must not apply to another one."""
+    inputs = checkpoint.rows((6, 4))
+    real = inputs["attention_mask"].bool()
+    backbone = load(checkpoint.folder)
+    smaller = AutoModel.from_pretrained(
+        checkpoint.folder, num_hidden_layers=1, trust_remote_code=False
+    )
     with torch.no_grad():
-        evaluated = backbone.eval().encode(inputs, causal=True)[real]
-        torch.testing.assert_close(
-            backbone.train().encode(inputs, causal=True)[real], evaluated, rtol=1e-4, atol=1e-5
-        )
+        layer = backbone.eval().hidden_states(inputs)[1][real]
+        states = smaller.eval()(**inputs).last_hidden_state[real]
+    assert torch.allclose(layer, states, atol=1e-5) != backbone.family.final_norm
 
 
-def test_causal_checkpoint_opens_as_masked_model(checkpoint, tmp_path):
+def test_causal_checkpoint_opens_as_masked_model(causal, tmp_path):
+    checkpoint = causal
     inputs = checkpoint.rows((12, 6))
     backbone = load(checkpoint.folder, checkpoint.words, causal=True)
     folder = backbone.save_pretrained(tmp_path / "out", checkpoint.words)
@@ -312,8 +348,9 @@ def test_causal_checkpoint_opens_as_masked_model(checkpoint, tmp_path):
     close(predict(masked, inputs), predict(load(checkpoint.folder), inputs))
 
 
-def test_no_token_of_a_causal_model_sees_later_ones(checkpoint):
+def test_no_token_of_a_causal_model_sees_later_ones(causal):
     """Of each family, with rows longer than ModernBERT's local window."""
+    checkpoint = causal
     inputs = {"input_ids": checkpoint.rows((12,))["input_ids"]}
     backbone = load(checkpoint.folder, causal=True).eval()
     changed = inputs["input_ids"].clone()

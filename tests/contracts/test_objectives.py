@@ -15,13 +15,13 @@ from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
-from interlace.models.families import Traits
+from interlace.models.families import MODEL_TYPES, Traits
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.text import Text
 from interlace.text.columns import TextColumns
-from little_checkpoints import save
+from little_checkpoints import FURTHER_KINDS, save
 from little_rows import random_ids, sentences_of
 
 LANGUAGES = ("en", "xx")
@@ -371,3 +371,34 @@ def test_pair_costs_match_batch_sizes(objective, vocab, backbone):
     size = batch.inputs["input_ids"].size + batch.extra.get("decoder_ids", np.zeros(0)).size
     assert cost - 12 * 2 * 4 <= size <= cost
     assert objective.pair_costs(np.array([90]), np.array([5]))[0] <= 2 * objective.max_length
+
+
+@pytest.fixture(scope="module")
+def further(tmp_path_factory):
+    """By kind of a checkpoint, its folder and vocabulary."""
+    folders = {kind: save(kind, tmp_path_factory.mktemp(kind)) for kind in FURTHER_KINDS}
+    return {kind: (folder, Vocab.load(folder)) for kind, folder in folders.items()}
+
+
+@pytest.mark.parametrize("kind", FURTHER_KINDS)
+def test_every_family_learns_every_objective_or_says_why_not(kind, objective, further):
+    folder, vocab = further[kind]
+    speaks = MODEL_TYPES[kind].language_path
+    backbone = load(folder, vocab, LANGUAGES if speaks else ())
+    if objective.architecture == "seq2seq":
+        with pytest.raises(SettingsError, match=f"{kind} family cannot be a decoder"):
+            fresh_decoder(backbone.model.config, 0)
+        return
+    batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
+    heads = objective.modules(backbone)
+    if objective.architecture == "causal" and not backbone.family.causal:
+        with pytest.raises(SettingsError, match=f"{kind} model cannot be causal"):
+            objective.loss(backbone, heads, batch)
+        return
+    terms = objective.loss(backbone.train(), heads, batch)
+    loss = sum(term.weight * term.total / batch.counts[name] for name, term in terms.items())
+    loss.backward()
+    assert loss.isfinite()
+    gradient = backbone.input_embeddings.grad
+    assert gradient.isfinite().all()
+    assert gradient.abs().sum() > 0

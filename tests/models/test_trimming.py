@@ -18,12 +18,12 @@ from interlace.models.checkpoint_files import renumber_tokens
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import ModelSettings
 from interlace.models.token_embeddings import fit_embeddings
-from little_checkpoints import KINDS, SIZE, save
+from little_checkpoints import FURTHER_KINDS, KINDS, SIZE, save
 
 LINES = ["der alte Arzt liest drei Briefe", "der Arzt liest"]
 
 
-@pytest.fixture(scope="module", params=list(KINDS))
+@pytest.fixture(scope="module", params=[*KINDS, *FURTHER_KINDS])
 def start(request, tmp_path_factory):
     """A checkpoint of a family, and its vocabulary."""
     folder = save(request.param, tmp_path_factory.mktemp("start"))

@@ -60,7 +60,7 @@ def test_layout_is_a_setting():
 
 def test_rejects_positions_and_languages_that_a_model_does_not_have():
     modernbert = traits_of(ModernBertConfig())
-    with pytest.raises(SettingsError, match="local layers of modernbert"):
+    with pytest.raises(SettingsError, match="layers of modernbert"):
         make(Tlm(reset_positions=True), modernbert)
     assert set(make(Tlm(), modernbert).inputs) == {"input_ids"}
     with pytest.raises(SettingsError, match="packed = 'halves', but layers of modernbert"):

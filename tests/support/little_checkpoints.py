@@ -50,7 +50,7 @@ XLM_LANGUAGES = {"de": 0, "en": 1, "zh": 2}
 
 def save(kind: str, folder: Path, noise: float = 0.1) -> Path:
     """Write the checkpoint of a kind, every weight random and large enough to matter."""
-    make_tokenizer, make_model = KINDS[kind]
+    make_tokenizer, make_model = {**KINDS, **FURTHER_KINDS}[kind]
     tokenizer = make_tokenizer()
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
@@ -218,9 +218,53 @@ def xlm(tokenizer: Any) -> Any:
     return transformers.XLMWithLMHeadModel(config)
 
 
+def _maker(config_class: Any, **settings: Any) -> Callable[[Any], Any]:
+    """Return a function that makes a masked language model of a configuration with these further settings."""
+
+    def make(tokenizer: Any) -> Any:
+        sizes = {"max_position_embeddings": LONGEST, **SIZE, **settings}
+        if config_class is transformers.XLMRobertaXLConfig:
+            sizes["max_position_embeddings"] += tokenizer.pad_token_id + 1
+        special = {
+            "bos_token_id": tokenizer.cls_token_id,
+            "eos_token_id": tokenizer.sep_token_id,
+            "mask_token_id": tokenizer.mask_token_id,
+        }
+        config = config_class(**_common(tokenizer), **special, **sizes)
+        return transformers.AutoModelForMaskedLM.from_config(config, trust_remote_code=False)
+
+    return make
+
+
 KINDS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "mbert": (wordpiece, mbert),
     "xlm-r": (unigram, xlm_r),
     "mmbert": (byte_bpe, mmbert),
     "xlm": (suffix_bpe, xlm),
+}
+# families that no shipped recipe names
+FURTHER_KINDS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "deberta-v2": (  # as mDeBERTa-v3: relative positions alone, in buckets
+        unigram,
+        _maker(
+            transformers.DebertaV2Config,
+            relative_attention=True,
+            position_buckets=8,
+            norm_rel_ebd="layer_norm",
+            share_att_key=True,
+            pos_att_type=["p2c", "c2p"],
+            position_biased_input=False,
+            type_vocab_size=0,
+        ),
+    ),
+    # two heads of queries share keys and values
+    "eurobert": (byte_bpe, _maker(transformers.EuroBertConfig, num_key_value_heads=1)),
+    "distilbert": (wordpiece, _maker(transformers.DistilBertConfig)),
+    "rembert": (  # embeddings are narrower than states, and its head is wider
+        unigram,
+        _maker(transformers.RemBertConfig, input_embedding_size=8, output_embedding_size=24),
+    ),
+    "xlm-roberta-xl": (unigram, _maker(transformers.XLMRobertaXLConfig, type_vocab_size=1)),
+    "gte": (unigram, _maker(transformers.GteConfig)),
+    "nomic_bert": (wordpiece, _maker(transformers.NomicBertConfig)),
 }

@@ -12,7 +12,7 @@ from interlace.models.backbone import Backbone, parts_of
 from interlace.models.settings import LoraSettings
 
 _IN_LAYER = re.compile(r"\.\d+\.")  # of the name of a module
-_ATTENTION = re.compile(r"\b(attentions?|attn)\b")
+_ATTENTION = re.compile(r"\b(attentions?|(self_)?attn)\b")
 
 
 def add_adapters(backbone: Backbone, settings: LoraSettings, seed: int) -> None:

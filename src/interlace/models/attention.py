@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from interlace.core.errors import SettingsError
 from interlace.models.families import Family
 
 NAME = "interlace"  # of the kernel among transformers' attention implementations
@@ -77,6 +78,7 @@ def attention(
             **options,
         )[0]
         return states, None
+    key, value = _for_each_query_head(query, key, value)
     if attention_mask is None and is_causal:
         attention_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril_()
     if scaling is None:
@@ -109,7 +111,8 @@ def encoder_attention(
     if options.get("cu_seq_lens_q") is not None:
         ends = options["cu_seq_lens_q"]
         length = options["max_length_q"]
-        states = [part[0].transpose(0, 1) for part in (query, key, value)]  # (L, A, D)
+        parts = (query, *_for_each_query_head(query, key, value))
+        states = [part[0].transpose(0, 1) for part in parts]  # (L, A, D)
         attended = varlen_attn(
             *states,
             ends,
@@ -125,9 +128,18 @@ def encoder_attention(
     if attention_mask is None or special or not learning or not has_varlen(query):
         return attention(module, query, key, value, attention_mask, **options)
     real = attention_mask[:, 0].diagonal(dim1=1, dim2=2)  # a real token sees at least itself
+    key, value = _for_each_query_head(query, key, value)
     return packed_attention(
         query, key, value, real, scaling=options.get("scaling"), reach=reach
     ), None
+
+
+def _for_each_query_head(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Return keys and values by query head; several may share one (grouped-query attention)."""
+    group = query.shape[1] // key.shape[1]
+    if group == 1:
+        return key, value
+    return key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
 
 
 def has_varlen(query: Tensor) -> bool:
@@ -234,10 +246,17 @@ def attention_arguments(
 
     A packed row gets no mask: its sequences are known by their ends.
 
-    Every family supports both, call by call, so one backbone can alternate `clm` and `mlm` and a causal model can be
+    Families support both call by call, so one backbone can alternate `clm` and `mlm` and a causal model can be
     fine-tuned bidirectionally (Conneau & Lample 2019). A causal call needs no padding mask, because padding is on the
     right; attention without a mask is the fastest.
+
+    Raise a SettingsError if attention of the family cannot be causal.
     """
+    if causal and not family.causal:
+        raise SettingsError(
+            f"attention of a {family.name} model cannot be causal; start from another family for objectives that "
+            "predict from left to right"
+        )
     if family.name == "xlm":
         model.base_model.causal = causal  # XLM's encoder takes it as an attribute only
         return inputs
@@ -247,6 +266,13 @@ def attention_arguments(
         return inputs
     arguments: dict[str, Any] = {**inputs, "is_causal": True}
     arguments.pop("attention_mask", None)
+    if family.name == "rembert":
+        # its attention adds a mask to the scores, and knows no causal one
+        visible = causal_mask(inputs["input_ids"], inputs["input_ids"].shape[1])
+        scores = torch.zeros(visible.shape, device=visible.device)
+        arguments["attention_mask"] = scores.masked_fill(
+            ~visible, torch.finfo(scores.dtype).min
+        )
     if family.name == "modernbert":
         ids = inputs["input_ids"]
         window = model.config.sliding_window

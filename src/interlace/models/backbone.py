@@ -30,7 +30,13 @@ Pooling = Literal["first", "mean", "max"]
 # of a dense layer after pooling, by the name of torch's class
 ACTIVATIONS: dict[str, type[nn.Module]] = {"Identity": nn.Identity, "Tanh": nn.Tanh}
 
-_EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
+_EMBEDDINGS = (
+    "embeddings.",
+    "embed_tokens.",
+    "position_embeddings.",
+    "lang_embeddings.",
+    "layer_norm_emb.",
+)
 
 
 class SentenceHead(nn.Module):
@@ -146,7 +152,7 @@ class Backbone(nn.Module):
 
     @property
     def input_embeddings(self) -> Tensor:
-        """(V, H) weights of the input embeddings."""
+        """(V, H) weights of the input embeddings; of RemBERT, fewer columns."""
         return self.model.get_input_embeddings().weight
 
     @property
@@ -164,8 +170,8 @@ class Backbone(nn.Module):
 
     @property
     def width(self) -> int:
-        """H."""
-        return int(self.input_embeddings.shape[1])
+        """H; the input embeddings of some models are narrower."""
+        return int(self.model.config.hidden_size)
 
     @property
     def sentence_width(self) -> int:
@@ -338,7 +344,7 @@ def unused_bias(model: Any) -> Tensor | None:
     bert_head = getattr(getattr(model, "cls", None), "predictions", None)
     head: Any = bert_head or getattr(model, "lm_head", None)
     bias: Tensor | None = getattr(head, "bias", None)
-    if bias is None or bias is head.decoder.bias:
+    if bias is None or bias is model.get_output_embeddings().bias:
         return None
     return bias
 

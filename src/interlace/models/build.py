@@ -487,9 +487,8 @@ def check_vocab(config: JsonObject, vocab: Vocab, folder: Path) -> None:
         raise CheckpointError(
             f"{folder}: the model has {rows} tokens, the vocabulary {size}; use the checkpoint's own tokenizer"
         )
-    if MODEL_TYPES[config["model_type"]].name != "roberta":
+    if not MODEL_TYPES[config["model_type"]].positions_after_padding:
         return
-    # it numbers positions from the id of the padding
     pad = config.get("pad_token_id")
     if pad is not None and pad != vocab.pad:
         raise CheckpointError(

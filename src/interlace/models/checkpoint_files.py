@@ -90,6 +90,10 @@ class ModelConfig(TypedDict, total=False):
     n_words: _Size
     hidden_size: _Size
     emb_dim: _Size
+    dim: _Size
+    hidden_dim: _Size
+    input_embedding_size: _Size
+    output_embedding_size: _Size
     intermediate_size: _Size
     max_position_embeddings: _Size
     num_attention_heads: _Size

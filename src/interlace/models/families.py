@@ -23,13 +23,13 @@ LANGUAGES_KEY = "interlace_languages"  # of a configuration: language -> row of 
 class Traits:
     """Facts about a backbone that shape its batches, as plain data.
 
-    family: `"bert"`, `"roberta"` (XLM-R too), `"modernbert"`, `"xlm"`.
+    family: its name, such as `"bert"` or `"roberta"` (XLM-R too).
     max_length: maximum length of a sequence in tokens, specials included.
     languages: language -> its id in `inputs[language_input]`; empty without language embeddings.
     language_input: name of the input for language ids (`"token_type_ids"`, `"langs"`), or None.
     first_position: position id of the first token (RoBERTa family: pad + 1).
     restarts: whether every layer honors position ids that restart within a sequence. ModernBERT's rotation does, its
-        local windows do not.
+        local windows do not; DeBERTa has none.
     """
 
     family: str
@@ -110,19 +110,33 @@ class VocabularyHead:
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of encoder.
+    """A kind of encoder: what transformers' interfaces do not tell of its models.
 
-    head: modules of its vocabulary head.
+    head: modules of its vocabulary head. dense, activation, norm: their paths, those of what precedes the projection to
+        the vocabulary; empty: none, and of the activation the function gelu.
     language_input: name of the input for language ids, or None.
     language_path: path of the language embedding below the encoder.
     causal_key: key of a configuration that says whether attention is causal.
+    causal: whether attention can be causal.
+    restarts: see `Traits`.
+    positions_after_padding: whether the first position id is the padding's id plus 1.
+    final_norm: whether a norm after the last layer is no part of it, so that the states of lower layers lack it.
+    can_decode: whether its layers can be those of a decoder.
     """
 
     name: str
     head: tuple[str, ...]
+    dense: str = ""
+    activation: str = ""
+    norm: str = ""
     language_input: str | None = None
     language_path: str = ""
     causal_key: str = "is_decoder"
+    causal: bool = True
+    restarts: bool = True
+    positions_after_padding: bool = False
+    final_norm: bool = False
+    can_decode: bool = False
 
     def is_head(self, weight: str) -> bool:
         """Return whether a weight, given by its name in the model, is one of the vocabulary head."""
@@ -132,47 +146,92 @@ class Family:
         """Return the parts of the checkpoint's own vocabulary head."""
         from torch.nn.functional import gelu
 
-        if self.name == "bert":
-            head = model.cls.predictions
-            change = head.transform
-            activation = change.transform_act_fn
-            return VocabularyHead(
-                change.dense, lambda states: change.LayerNorm(activation(states)), head.decoder
-            )
-        if self.name == "roberta":
-            head = model.lm_head
-            return VocabularyHead(
-                head.dense, lambda states: head.layer_norm(gelu(states)), head.decoder
-            )
-        if self.name == "modernbert":
-            head = model.head
-            return VocabularyHead(
-                head.dense, lambda states: head.norm(head.act(states)), model.decoder
-            )
-        return VocabularyHead(None, lambda states: states, model.pred_layer.proj)
+        decoder = model.get_output_embeddings()
+        if not self.dense:
+            return VocabularyHead(None, lambda states: states, decoder)
+        activation: Any = gelu
+        if self.activation:
+            activation = _member(model, self.activation)
+        norm = _member(model, self.norm)
+        return VocabularyHead(
+            _member(model, self.dense), lambda states: norm(activation(states)), decoder
+        )
 
     def language_embedding(self, model: Any) -> nn.Embedding | None:
         """Return the language embedding, or None where the model has none."""
         if not self.language_path:
             return None
-        module = model.base_model
-        for name in self.language_path.split("."):
-            module = getattr(module, name, None)
-        return module
+        return _member(model.base_model, self.language_path)
 
     def first_position(self, config: Any) -> int:
         """Return the position id of the first token; RoBERTa reserves ids up to the padding's for padding."""
-        return int(config.pad_token_id) + 1 if self.name == "roberta" else 0
+        return int(config.pad_token_id) + 1 if self.positions_after_padding else 0
 
 
-_BERT = Family("bert", ("cls",), "token_type_ids", "embeddings.token_type_embeddings")
-_ROBERTA = Family("roberta", ("lm_head",), "token_type_ids", "embeddings.token_type_embeddings")
-_MODERNBERT = Family("modernbert", ("head", "decoder"))
+def _member(module: Any, path: str) -> Any:
+    """Return the member of a module at a dotted path; None where there is none."""
+    for name in path.split("."):
+        module = getattr(module, name, None)
+    return module
+
+
+_TOKEN_TYPES = ("token_type_ids", "embeddings.token_type_embeddings")
+_BERT_HEAD = (
+    ("cls",),
+    "cls.predictions.transform.dense",
+    "cls.predictions.transform.transform_act_fn",
+    "cls.predictions.transform.LayerNorm",
+)
+_ROBERTA_HEAD = (("lm_head",), "lm_head.dense", "", "lm_head.layer_norm")
+
+_BERT = Family("bert", *_BERT_HEAD, *_TOKEN_TYPES, can_decode=True)
+_ROBERTA = Family(
+    "roberta", *_ROBERTA_HEAD, *_TOKEN_TYPES, positions_after_padding=True, can_decode=True
+)
+_ROBERTA_XL = Family(
+    "xlm-roberta-xl",
+    *_ROBERTA_HEAD,
+    *_TOKEN_TYPES,
+    positions_after_padding=True,
+    final_norm=True,
+)
+_GTE = Family("gte", *_ROBERTA_HEAD, *_TOKEN_TYPES)
+_NOMIC = Family(
+    "nomic_bert", *_BERT_HEAD[:3], "cls.predictions.transform.layer_norm", *_TOKEN_TYPES
+)
+_REMBERT = Family(
+    "rembert",
+    ("cls",),
+    "cls.predictions.dense",
+    "cls.predictions.activation",
+    "cls.predictions.LayerNorm",
+    *_TOKEN_TYPES,
+)
+_DISTILBERT = Family(
+    "distilbert",
+    ("vocab_transform", "vocab_layer_norm", "vocab_projector"),
+    "vocab_transform",
+    "activation",
+    "vocab_layer_norm",
+)
+# relative positions, which take no position ids
+_DEBERTA = Family("deberta-v2", *_BERT_HEAD, causal=False, restarts=False)
+_EUROBERT = Family("eurobert", ("lm_head",), final_norm=True)
+_MODERNBERT = Family(
+    "modernbert",
+    ("head", "decoder"),
+    "head.dense",
+    "head.act",
+    "head.norm",
+    restarts=False,
+    final_norm=True,
+    can_decode=True,
+)
 _XLM = Family(
     "xlm",
     ("pred_layer",),
-    "langs",
-    "lang_embeddings",
+    language_input="langs",
+    language_path="lang_embeddings",
     causal_key="causal",
 )
 
@@ -186,6 +245,13 @@ MODEL_TYPES: dict[str, Family] = {
     "camembert": _ROBERTA,
     "modernbert": _MODERNBERT,
     "xlm": _XLM,
+    "xlm-roberta-xl": _ROBERTA_XL,
+    "distilbert": _DISTILBERT,
+    "rembert": _REMBERT,
+    "deberta-v2": _DEBERTA,
+    "eurobert": _EUROBERT,
+    "gte": _GTE,
+    "nomic_bert": _NOMIC,
 }
 
 
@@ -209,7 +275,7 @@ def traits_of(config: Any) -> Traits:
         languages=language_ids(config),
         language_input=family.language_input,
         first_position=first,
-        restarts=family.name != "modernbert",
+        restarts=family.restarts,
     )
 
 

@@ -149,7 +149,7 @@ def write_sentence_modules(
 
     Vectors have length 1. Those of a layer are the mean of its states without special tokens: `WordWeights` gives these
     the weight 0. The layer is the last one of a model that is opened without the layers above it, so one copy of the
-    weights serves both; ModernBERT's last layer is followed by a norm that the states below lack, so there
+    weights serves both; where the last layer is followed by a norm that the states below lack, as ModernBERT's,
     `WeightedLayerPooling` takes the layer from the whole model.
 
     layer: 0 the embeddings; None: the vectors that the model was trained for. max_length: of a sequence, in tokens.
@@ -161,7 +161,7 @@ def write_sentence_modules(
         head = backbone.sentence_head or SentenceHead()
         modules += _head_modules(head, backbone.width)
     else:
-        if layer < depth and backbone.family.name == "modernbert":
+        if layer < depth and backbone.family.final_norm:
             modules.append(_layer_choice(layer, depth, backbone.width))
             transformer["config_args"] = {"output_hidden_states": True}
         elif layer < depth:

@@ -200,9 +200,10 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     Raise a SettingsError if the family cannot be a decoder.
     """
     family = family_of(config).name
-    if family == "xlm":
+    if not family_of(config).can_decode:
         raise SettingsError(
-            "a model of the xlm family cannot be a decoder; name a checkpoint of another family in model.decoder.start"
+            f"a model of the {family} family cannot be a decoder; name a checkpoint of another family in "
+            "model.decoder.start"
         )
     config = copy.deepcopy(config)
     config.is_decoder = True

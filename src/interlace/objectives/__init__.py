@@ -366,7 +366,7 @@ def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
     name = objective.name
     restart = objective.reset_positions
     if restart is True and not traits.restarts:
-        message = f"{name}: reset_positions = true, but local layers of {traits.family} models ignore position ids"
+        message = f"{name}: reset_positions = true, but layers of {traits.family} models ignore position ids"
         raise SettingsError(f"{message}; set {name}.reset_positions = 'auto'")
     if restart == "auto":
         restart = traits.restarts and traits.has_languages

@@ -118,7 +118,8 @@ def _their_head(backbone: Backbone, head: TaskHead, weights: Tensors) -> _TheirH
     family = backbone.family.name
     weight = weights["linear.weight"]
     bias = weights["linear.bias"]
-    if family == "modernbert" or getattr(head, "pooling", "first") != "first":
+    is_known = family in _CLASSIFIERS or family == "xlm"
+    if not is_known or getattr(head, "pooling", "first") != "first":
         return None
     if type(head) is Tagger:
         auto_class: Any = transformers.AutoModelForTokenClassification
