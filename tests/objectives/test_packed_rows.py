@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.models.build import from_shape
+from interlace.models.attention import NAME
+from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from interlace.objectives import SEQUENCE_ENDS, Batch
 from interlace.objectives.common.packed_rows import PackedRow
 from interlace.training.loop import TrainingModel
 from interlace.training.mixture import Mixture, MixtureDraw
+from little_checkpoints import FURTHER_KINDS, save
 
 OBJECTIVES = ["mlm", "tlm", "weam", "alm", "align_mlm", "dict_mlm"]
 
@@ -144,3 +146,23 @@ def test_rows_are_full(benchmarks, objective):
         assert packed.inputs[SEQUENCE_ENDS].shape == (16_384 // 16 + 1,)
         shares.append(packed.tokens / 16_384)
     assert np.mean(shares) >= 0.98
+
+
+@pytest.mark.parametrize("kind", FURTHER_KINDS)
+def test_further_families_read_a_row_as_its_sequences(benchmarks, kind, tmp_path):
+    """Those with an attention of their own are never given one."""
+    _, varlen = benchmarks
+    backbone = load(save(kind, tmp_path / kind)).eval()
+    if backbone.model.config._attn_implementation != NAME:
+        assert kind in ("deberta-v2", "rembert")
+        return
+    backbone.max_packed_length = 8
+    ids = torch.from_numpy(np.random.default_rng(0).integers(5, 45, size=(1, 12)))
+    first = backbone.traits.first_position
+    positions = torch.tensor([[*range(7), *range(5)]]) + first
+    ends = torch.tensor([0, 7, 12], dtype=torch.int32)
+    packed = {"input_ids": ids, "position_ids": positions, SEQUENCE_ENDS: ends}
+    with torch.no_grad(), varlen.replaced_varlen():
+        states = backbone.encode(packed)
+        apart = [backbone.encode({"input_ids": part}) for part in (ids[:, :7], ids[:, 7:])]
+    torch.testing.assert_close(states, torch.cat(apart, dim=1), rtol=1e-4, atol=1e-5)

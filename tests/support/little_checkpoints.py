@@ -231,7 +231,8 @@ def _maker(config_class: Any, **settings: Any) -> Callable[[Any], Any]:
             "mask_token_id": tokenizer.mask_token_id,
         }
         config = config_class(**_common(tokenizer), **special, **sizes)
-        return transformers.AutoModelForMaskedLM.from_config(config, trust_remote_code=False)
+        maker: Any = transformers.AutoModelForMaskedLM
+        return maker.from_config(config, trust_remote_code=False)
 
     return make
 
