@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from typer.testing import CliRunner
@@ -33,6 +34,7 @@ def script(name):
 
 generate = script("generate")
 notebooks = script("notebooks")
+gallery = script("gallery")
 
 
 def names_of(path):
@@ -78,6 +80,16 @@ def test_public_functions_describe_their_parameters_and_errors():
         assert "Raises:" in text or name == "lexicon", name
         last = "write_report" if name == "report" else name.rpartition(".")[0] or name
         assert f".{last.replace('Pairs', 'ParallelText')}\n" in page, name
+
+
+def test_the_gallery_shows_every_figure_of_its_folder():
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"_static/gallery/([\w-]+)\.svg", page))
+    files = sorted((DOCS / "_static/gallery").iterdir())
+    assert shown == {path.stem for path in files} == {*gallery.OF_THE_REPORT, gallery.OWN}
+    for path in files:
+        assert ET.parse(path).getroot().tag.endswith("}svg")  # noqa: S314 - our own
+    assert sum(path.stat().st_size for path in files) < 100_000
 
 
 def test_the_navigation_has_every_page():

@@ -201,7 +201,7 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
         return list(pharaoh_lines(self.alignments.links))
 
     def plot(self, number: int = 0) -> Drawing:
-        """Return the alignment matrix of a pair, which notebooks show and `str` turns into SVG."""
+        """Return the alignment matrix of a pair, which notebooks show; its `document()` is SVG."""
         from interlace.report.alignment_matrix import AlignmentMatrix, alignment_matrix
 
         words = self.pairs.types
