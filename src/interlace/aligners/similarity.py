@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LAYER_SAMPLE = 100  # pairs that choose the layer
-_SAMPLE = 1000  # pairs whose vectors are measured: more do not change the alignments
+_SAMPLE = 100  # pairs whose vectors are measured: more hardly change the alignments
+_SAMPLE_BATCHES = 8  # at most, so that the states of all layers of long pairs fit in memory
 ALPHA = 0.9  # of 'itermax' (Jalili Sabet et al. 2020)
 ITERATIONS = 2  # the same
 _CONSTANT = 1e-6  # deviation, relative to the mean, below which a dimension does not vary
@@ -69,7 +71,7 @@ class SimilaritySettings(Settings):
         description="Maximum length in subword tokens, at most the model's own; longer sentences are truncated.",
     )
     tokens_per_batch: int = Field(
-        8192, ge=16, description="Padded tokens of the longer side per batch."
+        2048, ge=16, description="Padded tokens of the longer side per batch."
     )
 
 
@@ -94,7 +96,7 @@ class Similarity(SimilaritySettings, Aligner):
     )
     standardize: bool = Field(
         True,
-        description="Give each dimension mean 0 and variance 1 over the words of a language, from the first 1,000 "
+        description="Give each dimension mean 0 and variance 1 over the words of a language, from the first 100 "
         "pairs; 'softmax' is then over cosines divided by `temperature`. false: vectors and dot products as they are "
         "(both papers; with threshold = 0.001).",
     )
@@ -143,17 +145,23 @@ class Similarity(SimilaritySettings, Aligner):
                 f"similarity: device = {self.device!r} cannot be used: {reason}"
             ) from error
         layer = self._layer(backbone)
-        if self.layer is None and self.standardize:
-            sample = pairs.slice(0, min(len(pairs), _LAYER_SAMPLE))
-            shares = self._fitted(backbone, vocab, layer).mutual_shares(sample)
-            layer = int(np.argmax(shares))
-            message = "similarity: layer %d: %.1f %% of the subwords are mutually nearest"
-            log.info(message, layer, 100 * shares[layer])
-        fitted = self._fitted(truncate_layers(backbone, layer), vocab, layer)
-        if not self.standardize:
-            return fitted
-        sample = pairs.slice(0, min(len(pairs), _SAMPLE))
-        return replace(fitted, standards=fitted.measure_standards(sample))
+        if self.layer is not None or not self.standardize:
+            truncate_layers(backbone, layer)
+        fitted = self._fitted(backbone, vocab, layer)
+        standards = None
+        if self.standardize:
+            # in float32: the shares of neighboring layers may differ by less than bfloat16 rounds
+            sample = fitted.encode_sample(pairs.slice(0, min(len(pairs), _SAMPLE)))
+            if self.layer is None:
+                layer = sample.best_layer()
+            standards = sample.standards(layer)
+        encoder = replace(
+            fitted.encoder,
+            backbone=truncate_layers(backbone, layer),
+            layer=layer,
+            half=backbone.device.type == "cpu" and has_fast_bfloat16(),
+        )
+        return FittedSimilarity(self, encoder, standards)
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
         """Use a loaded backbone as it is; raise a SettingsError if it lacks the layer or language embeddings."""
@@ -182,47 +190,14 @@ class FittedSimilarity(FittedAligner):
     # of both sides; None: vectors as they are
     standards: tuple[Standard, Standard] | None = None
 
-    def measure_standards(self, pairs: WordPairs) -> tuple[Standard, Standard]:
-        """Return the mean and deviation of the vectors of each side."""
-        moments = (Moments(self.encoder.backbone.width), Moments(self.encoder.backbone.width))
-        for batch in self._batches(pairs):
-            for side, sentences in enumerate((batch.source, batch.target)):
-                moments[side].add(self.encoder.units(sentences))
-        return moments[0].standard(), moments[1].standard()
-
-    def mutual_shares(self, pairs: WordPairs) -> list[float]:
-        """Return by layer the share of the subwords of the shorter side whose nearest subword is nearest to them, too.
-
-        Vectors are standardized. This cycle consistency needs no gold alignments. Each batch is encoded twice: vectors
-        of all layers of all batches would take gigabytes.
-        """
-        batches = list(self._batches(pairs))
-        width = self.encoder.backbone.width
-        layers = int(self.encoder.backbone.model.config.num_hidden_layers) + 1
-        sides = (
-            [Moments(width) for _ in range(layers)],
-            [Moments(width) for _ in range(layers)],
-        )
-        for batch in batches:
-            for moments, sentences in zip(sides, (batch.source, batch.target), strict=True):
-                for layer, units in enumerate(self.encoder.layers(sentences)):
-                    moments[layer].add(units)
-        source_standards = [moments.standard() for moments in sides[0]]
-        target_standards = [moments.standard() for moments in sides[1]]
-        mutual = np.zeros(layers, np.int64)
-        possible = 0
-        for batch in batches:
-            source_layers = self.encoder.layers(batch.source)
-            target_layers = self.encoder.layers(batch.target)
-            for layer in range(layers):
-                source = source_standards[layer].of(source_layers[layer])
-                target = target_standards[layer].of(target_layers[layer])
-                real = source.real[:, :, None] & target.real[:, None, :]
-                links = argmax(_cosines(source.vectors, target.vectors), real)
-                mutual[layer] += int(links.sum())
-            shorter = source_layers[0].real.sum(1).minimum(target_layers[0].real.sum(1))
-            possible += int(shorter.sum())
-        return (mutual / max(possible, 1)).tolist()
+    def encode_sample(self, pairs: WordPairs) -> LayerSample:
+        """Return the states of all layers of the pairs, or of a few batches of the longest."""
+        layers = int(self.encoder.backbone.model.config.num_hidden_layers)
+        sample = LayerSample(self.encoder.backbone.width, layers, [])
+        for batch in islice(self._batches(pairs), _SAMPLE_BATCHES):
+            sides = (self.encoder.layers(batch.source), self.encoder.layers(batch.target))
+            sample.batches.append(sides)
+        return sample
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
@@ -241,7 +216,7 @@ class FittedSimilarity(FittedAligner):
 
     def _batches(self, pairs: WordPairs) -> Iterator[_Batch]:
         """Yield the subwords of pairs of similar lengths; pairs without subwords on a side are not."""
-        from interlace.data.sampling import BucketPlan
+        from interlace.data.sampling import batches_by_length
         from interlace.text.running import running_text
 
         encode = self.encoder.vocab.encode_words_apart
@@ -259,14 +234,9 @@ class FittedSimilarity(FittedAligner):
             message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
             first = int(rows[is_cut.argmax()] + pairs.first) + 1
             log.warning(message, int(is_cut.sum()), max_subwords, first)
-        plan = BucketPlan(
-            longer,
-            self.aligner.tokens_per_batch,
-            overhead=2,
-            max_length=self.encoder.max_length,
-        )
-        for number in range(len(plan)):
-            batch_rows = rows[plan.batch(number)[0]]
+        lengths = np.minimum(longer, max_subwords)
+        for indices in batches_by_length(lengths, self.aligner.tokens_per_batch, len(rows)):
+            batch_rows = rows[indices]
             yield _Batch(source.take(batch_rows), target.take(batch_rows), batch_rows)
 
     def _link(self, batch: _Batch) -> tuple[IntArray, FloatArray]:
@@ -383,10 +353,65 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class LayerSample:
+    """The states of all layers of some pairs, from the embeddings.
+
+    width: of the states. layers: without the embeddings. batches: of both sides, the units of each layer.
+    """
+
+    width: int
+    layers: int
+    batches: list[tuple[list[Units], list[Units]]]
+
+    def standards(self, layer: int) -> tuple[Standard, Standard]:
+        """Return the mean and deviation of the vectors of each side."""
+        moments = (Moments(self.width), Moments(self.width))
+        for batch in self.batches:
+            for side in (0, 1):
+                moments[side].add(batch[side][layer])
+        return moments[0].standard(), moments[1].standard()
+
+    def best_layer(self) -> int:
+        """Return the layer with the highest share of mutually nearest subwords, which needs no gold alignments."""
+        shares = [self.mutual_share(layer) for layer in range(self.layers + 1)]
+        layer = int(np.argmax(shares))
+        message = "similarity: layer %d: %.1f %% of the subwords are mutually nearest"
+        log.info(message, layer, 100 * shares[layer])
+        return layer
+
+    def mutual_share(self, layer: int) -> float:
+        """Return the share of the subwords of the shorter side whose nearest subword is nearest to them, too.
+
+        Vectors are standardized.
+        """
+        standards = self.standards(layer)
+        mutual = 0
+        possible = 0
+        for source_layers, target_layers in self.batches:
+            source = standards[0].of(source_layers[layer])
+            target = standards[1].of(target_layers[layer])
+            real = source.real[:, :, None] & target.real[:, None, :]
+            links = argmax(_cosines(source.vectors, target.vectors), real)
+            mutual += int(links.sum())
+            shorter = source.real.sum(1).minimum(target.real.sum(1))
+            possible += int(shorter.sum())
+        return mutual / max(possible, 1)
+
+
+def has_fast_bfloat16() -> bool:
+    """Return whether the processor multiplies bfloat16 natively, about four times as fast as float32."""
+    import torch
+
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+@dataclass(frozen=True)
 class WordEncoder:
     """A backbone and the layer whose states are used.
 
-    layer: 0 is the embeddings. feed_languages: whether language ids are passed.
+    layer: 0 is the embeddings. feed_languages: whether language ids are passed. half: whether the backbone multiplies in
+    bfloat16; sums and states stay in float32.
     """
 
     backbone: Backbone
@@ -394,13 +419,12 @@ class WordEncoder:
     layer: int
     max_length: int
     feed_languages: bool
+    half: bool = False
 
     def units(self, sentences: Sentences) -> Units:
         """Return the subwords of each sentence, truncated to `max_length`."""
-        import torch
-
         inputs, words = self._inputs(sentences)
-        with torch.inference_mode():
+        with self._computing():
             if self.layer == self.backbone.model.config.num_hidden_layers:
                 states = self.backbone.encode(inputs)
             else:
@@ -409,11 +433,19 @@ class WordEncoder:
 
     def layers(self, sentences: Sentences) -> list[Units]:
         """Return the subwords of each sentence with the states of each layer, from the embeddings."""
+        inputs, words = self._inputs(sentences)
+        with self._computing():
+            return [_checked(states, words) for states in self.backbone.hidden_states(inputs)]
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Compute without gradients, in the precision that is fast."""
         import torch
 
-        inputs, words = self._inputs(sentences)
-        with torch.inference_mode():
-            return [_checked(states, words) for states in self.backbone.hidden_states(inputs)]
+        with torch.inference_mode(), ExitStack() as contexts:
+            if self.half:
+                contexts.enter_context(torch.autocast("cpu", torch.bfloat16))
+            yield
 
     def _inputs(self, sentences: Sentences) -> tuple[Tensors, Tensor]:
         """Return the inputs of the model, and (B, U) the word of each subword."""

@@ -31,6 +31,27 @@ def temperature(counts: AnyArray, alpha: float = 0.7) -> DoubleArray:
     return raised / max(raised.sum(), np.finfo(float).tiny)
 
 
+def batches_by_length(
+    lengths: IntArray, tokens_per_batch: int, max_rows: int
+) -> list[IntArray]:
+    """Return the rows of each batch, longest first.
+
+    A batch has at most `max_rows` rows, and at most `tokens_per_batch` tokens with padding and two special tokens a
+    row, unless it has one row.
+
+    >>> [rows.tolist() for rows in batches_by_length(np.array([1, 8, 2, 6]), 20, max_rows=9)]
+    [[1, 3], [2, 0]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    batches = []
+    while len(order):
+        longest = int(lengths[order[0]]) + 2
+        count = max(1, min(max_rows, tokens_per_batch // longest))
+        batches.append(order[:count])
+        order = order[count:]
+    return batches
+
+
 class EpochPlan(ABC):
     """A corpus's epochs as numbered batches; in each epoch every row is in exactly one batch."""
 

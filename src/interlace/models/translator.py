@@ -19,6 +19,7 @@ import torch
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import IntArray, Ragged
+from interlace.data.sampling import batches_by_length
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.vocab import Vocab
 from interlace.models.backbone import eval_mode
@@ -166,7 +167,7 @@ class Translator:
     def _translated(self, ids: Ragged) -> list[LineTranslation]:
         """Return the translation of each piece, generated in batches of similar length."""
         translations = [LineTranslation("")] * len(ids)
-        waiting = batches(ids.lengths, self.tokens, self.rows)
+        waiting = batches_by_length(ids.lengths, self.tokens, self.rows)
         with eval_mode(self.model):
             while waiting:
                 rows = waiting.pop(0)
@@ -180,7 +181,9 @@ class Translator:
                     untranslated = np.concatenate([rows, *waiting])
                     waiting = [
                         untranslated[batch]
-                        for batch in batches(ids.lengths[untranslated], self.tokens, self.rows)
+                        for batch in batches_by_length(
+                            ids.lengths[untranslated], self.tokens, self.rows
+                        )
                     ]
                     continue
                 for row, translation in zip(
@@ -251,18 +254,6 @@ class Translator:
             pieces=len(parts),
             unknown=unknown,
         )
-
-
-def batches(lengths: IntArray, tokens: int, rows: int) -> list[IntArray]:
-    """Return indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
-    order = np.argsort(-lengths, kind="stable")
-    indices = []
-    while len(order):
-        longest = int(lengths[order[0]]) + 2
-        count = max(1, min(rows, tokens // longest))
-        indices.append(order[:count])
-        order = order[count:]
-    return indices
 
 
 def split_line(line: str, starts: IntArray, limit: int) -> list[str]:
