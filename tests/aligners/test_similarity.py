@@ -115,6 +115,12 @@ def test_unknown_words_are_linked_and_words_without_subwords_are_not():
     assert links("\x01", "x", method="softmax")[0] == []
 
 
+@pytest.fixture
+def float32(monkeypatch):
+    """Compute as on a processor without bfloat16."""
+    monkeypatch.setattr(similarity, "has_fast_bfloat16", lambda: False)
+
+
 LINES = {"en": ["the doctor reads letters", "a cat sleeps"], "zh": ["医生读信。", "猫睡觉"]}
 FAMILIES = {"bert": ("en", "zh"), "roberta": (), "modernbert": ()}
 
@@ -170,14 +176,34 @@ def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypa
         noise[2] = table[:length] + 0.01 * noise[2]
         return [similarity.Units(vectors, units[0].words) for vectors in noise]
 
+    assert Similarity(start=start(), layer=1).fit(REAL).encoder.layer == 1
     monkeypatch.setattr(similarity.WordEncoder, "layers", layers)
     with caplog.at_level("INFO", logger="interlace"):
         fitted = Similarity(start=start()).fit(REAL)
     assert fitted.encoder.layer == 2
     assert "similarity: layer 2: " in caplog.text
-    assert Similarity(start=start(), layer=1).fit(REAL).encoder.layer == 1
 
 
+def test_bfloat16_changes_vectors_by_its_rounding_only(start, vocab, monkeypatch):
+    sentences = vocab.encode(["the doctor reads letters", "a cat"], language="en")
+    vectors = {}
+    for half in (False, True):
+        monkeypatch.setattr(similarity, "has_fast_bfloat16", lambda half=half: half)
+        vectors[half] = (
+            Similarity(start=start(), layer=3).fit(REAL).encoder.units(sentences).vectors
+        )
+    assert vectors[True].dtype == torch.float32
+    difference = (vectors[True] - vectors[False]).abs()
+    assert 0 < difference.max() < 0.1 * vectors[False].std()
+
+
+def test_long_pairs_are_measured_by_a_few_batches(start):
+    fitted = Similarity(start=start(), tokens_per_batch=16).fit(REAL)
+    sample = fitted.encode_sample(word_pairs(["a cat"] * 50, ["猫"] * 50, ("en", "zh")))
+    assert len(sample.batches) == 8
+
+
+@pytest.mark.usefixtures("float32")
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("layer", "expected"), [(0, 0), (2, 2), (-1, -1), (None, 3)])
 def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer, expected):

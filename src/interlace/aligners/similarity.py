@@ -9,6 +9,9 @@ van Schijndel 2021, "All Bark and No Bite").
 
 Words are aligned if any of their subwords are, as in both papers.
 
+Layer and standards are chosen in float32 on every machine. The text is then encoded in bfloat16 where the processor has
+it, so links near the threshold may differ between machines (error rates on seven gold sets by at most 0.03 points).
+
 Legend: B pairs; I source and J target units (subwords) of the longest; H width. `real` (B, I, J) is true where
 both units exist.
 """
@@ -410,8 +413,8 @@ def has_fast_bfloat16() -> bool:
 class WordEncoder:
     """A backbone and the layer whose states are used.
 
-    layer: 0 is the embeddings. feed_languages: whether language ids are passed. half: whether the backbone multiplies in
-    bfloat16; sums and states stay in float32.
+    layer: 0 is the embeddings. feed_languages: whether language ids are passed.
+    half: whether the backbone multiplies in bfloat16; its states stay in float32.
     """
 
     backbone: Backbone
