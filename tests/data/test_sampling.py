@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.data._permutation_kernels import permuted, permuted_within
-from interlace.data.sampling import BucketPlan, PackedPlan, StreamPlan, temperature
+from interlace.data.sampling import (
+    BucketPlan,
+    PackedPlan,
+    StreamPlan,
+    batches_by_length,
+    temperature,
+)
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60).map(np.array)
 KEYS = st.integers(0, 2**62 - 1)
@@ -131,3 +137,10 @@ def test_a_billion_rows_need_no_memory():
     tracemalloc.stop()
     assert (len(plan), len(set(rows.tolist())), epoch) == (15_625_000, 64, 2)
     assert peak < 10_000_000
+
+
+def test_batches_hold_rows_of_like_length_within_their_budget():
+    lengths = np.array([5, 1, 9, 9, 2, 40, 3])
+    found = [rows.tolist() for rows in batches_by_length(lengths, 22, 3)]
+    assert found == [[5], [2, 3], [0, 6, 4], [1]]
+    assert [rows.tolist() for rows in batches_by_length(np.array([], np.int64), 22, 3)] == []

@@ -19,7 +19,6 @@ from interlace.models.search import (
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import (
     Translator,
-    batches,
     join_pieces,
     split_line,
 )
@@ -105,13 +104,6 @@ def test_translations_do_not_depend_on_batches(search, family, models, vocab):
 
 def texts(translations):
     return [one.text for one in translations]
-
-
-def test_batches_hold_rows_of_like_length_within_their_budget():
-    lengths = np.array([5, 1, 9, 9, 2, 40, 3])
-    found = [rows.tolist() for rows in batches(lengths, 22, 3)]
-    assert found == [[5], [2, 3], [0, 6, 4], [1]]
-    assert [rows.tolist() for rows in batches(np.array([], np.int64), 22, 3)] == []
 
 
 @pytest.fixture(scope="module")
