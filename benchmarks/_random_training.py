@@ -15,7 +15,7 @@ from interlace.data.packing import Streams
 from interlace.data.sampling import BucketPlan, PackedPlan, StreamPlan
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
-from interlace.models.blocks import wrap_blocks
+from interlace.models.blocks import compile_encoder, wrap_blocks
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
@@ -106,7 +106,9 @@ def sources_of(
             sides = (pairs.source.lengths, pairs.target.lengths)
             if packed and objective.packs:
                 lengths = objective.packed_tokens(prepared, *sides)
-                plan = BucketedBatches(pairs, PackedPlan(lengths, tokens))
+                plan = BucketedBatches(
+                    pairs, PackedPlan(lengths, int(objective.packed_share * tokens))
+                )
             else:
                 costs = objective.pair_costs(*sides)
                 plan = BucketedBatches(pairs, BucketPlan(costs, tokens))
@@ -126,6 +128,7 @@ def training_of(
     precision: str = "auto",
     *,
     compiled: bool = False,
+    cuda_graphs: bool = False,
     row: PackedRow | None = None,
 ) -> Training:
     """Return a training of `last` updates with random weights; row: of packed batches."""
@@ -137,6 +140,8 @@ def training_of(
     if row is not None:
         backbone.max_packed_length = row.max_length
     wrap_blocks(backbone, checkpointing=False, compiled=compiled)
+    if compiled and row is not None:
+        compile_encoder(backbone, cuda_graphs=cuda_graphs)
     model = accelerator.prepare(whole)
     return Training(
         model=model,

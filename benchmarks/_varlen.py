@@ -13,10 +13,12 @@ from torch import Tensor
 
 from interlace.models import attention
 
+to_list = Tensor.tolist  # counts of waits replace the method
+
 
 def sequences(ends: Tensor) -> Iterator[slice]:
     """Yield the tokens of each sequence that is not empty."""
-    for start, end in pairwise(ends.tolist()):
+    for start, end in pairwise(to_list(ends)):
         if end > start:
             yield slice(start, end)
 

@@ -7,7 +7,8 @@ count; dropout and attention are single operations, as on a GPU. A launch is an 
 empty tensors are none, and an operation over a list of tensors is one. A wait is an operation that moves a number to
 the processor (`item`, `nonzero`, boolean indexing, `tolist`, `cpu`), outside of the read of `READ_EVERY` updates.
 
-Batches have the tokens of `--tokens`: shapes and real tokens are those of `--updates` batches. Graphs are what
+Batches are packed rows of `--tokens` tokens, or padded ones with `--padded`; shapes and real tokens are those of
+`--updates` batches. Graphs are what
 torch.compile makes of a mixture of all objectives in training (backend `aot_eager`).
 """
 
@@ -21,12 +22,14 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from _random_training import BASE, sources_of, training_of, vocabulary
+from _random_training import BASE, row_of, sources_of, training_of, vocabulary
+from _varlen import replaced_varlen
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from interlace.models import attention, blocks
 from interlace.models.settings import Shape
 from interlace.objectives import Batch
+from interlace.objectives.common.packed_rows import PackedRow
 from interlace.training import loop
 from interlace.training.loop import READ_EVERY, Progress, Training, steps
 from interlace.training.mixture import Mixture, MixtureDraw, MixtureSource
@@ -99,6 +102,7 @@ def native_dropout(states: torch.Tensor, rate: float) -> torch.Tensor:
 def like_a_gpu() -> Iterator[None]:
     """Use single operations for dropout and attention."""
     with (
+        replaced_varlen(),
         patch.object(attention, "apply_dropout", native_dropout),
         patch.object(attention, "MAX_LENGTH", 0),
     ):
@@ -119,19 +123,21 @@ def operations_of(training: Training) -> Operations:
         return records
 
     run = steps(training, Progress())
-    for _ in range(READ_EVERY):
-        next(run)
-    with like_a_gpu(), patch.object(loop, "_read", uncounted), counted_readers(counts), counts:
-        next(run)
+    with like_a_gpu():
+        for _ in range(READ_EVERY):
+            next(run)
+        with patch.object(loop, "_read", uncounted), counted_readers(counts), counts:
+            next(run)
     run.close()
     return counts
 
 
-def batches_of(source: MixtureSource, updates: int) -> Iterator[Batch]:
+def batches_of(source: MixtureSource, row: PackedRow | None, updates: int) -> Iterator[Batch]:
     """Yield the first batches of a source, as a training would build them."""
     mixture = Mixture([source], 0)
     for number in range(updates):
-        yield mixture.batch(MixtureDraw(number + 1, 0, number, ()), 0)
+        batch = mixture.batch(MixtureDraw(number + 1, 0, number, ()), 0)
+        yield batch if row is None else row.pack(batch)
 
 
 def shape_of(batch: Batch) -> tuple[Any, ...]:
@@ -143,8 +149,9 @@ def graphs_of(training: Training) -> int:
     """Return how many graphs torch.compile makes during a training."""
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    for _ in steps(training, Progress()):
-        pass
+    with like_a_gpu():
+        for _ in steps(training, Progress()):
+            pass
     return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
 
@@ -158,6 +165,7 @@ def main() -> None:
     parser.add_argument(
         "--graphs", type=int, default=1, help="layers of the compiled model; 0: none"
     )
+    parser.add_argument("--padded", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="also count by operation")
     options = parser.parse_args()
     shape = Shape(
@@ -169,13 +177,20 @@ def main() -> None:
         attention_dropout=0.0,
     )
     vocab = vocabulary(VOCABULARY)
-    large = sources_of(OBJECTIVES, vocab, shape, options.tokens, PAIRS)
-    small = sources_of(OBJECTIVES, vocab, shape, SMALL_TOKENS, 2000)
+    packed = not options.padded
+    large = sources_of(OBJECTIVES, vocab, shape, options.tokens, PAIRS, packed=packed)
+    small = sources_of(OBJECTIVES, vocab, shape, SMALL_TOKENS, 2000, packed=packed)
+    row = None
+    small_row = None
+    if packed:
+        row = row_of(vocab, shape, options.tokens)
+        small_row = row_of(vocab, shape, SMALL_TOKENS)
     print(f"{'objective':12} {'launches':>9} {'waits':>6} {'shapes':>7} {'real tokens':>12}")
     for number, name in enumerate(OBJECTIVES):
-        training = training_of(small[number : number + 1], vocab, shape, 3 * READ_EVERY, "bf16")
+        alone = small[number : number + 1]
+        training = training_of(alone, vocab, shape, 3 * READ_EVERY, "bf16", row=small_row)
         counts = operations_of(training)
-        batches = list(batches_of(large[number], options.updates))
+        batches = list(batches_of(large[number], row, options.updates))
         shapes = {shape_of(batch) for batch in batches}
         places = sum(batch.inputs["input_ids"].size for batch in batches)
         share = sum(batch.tokens for batch in batches) / places
@@ -190,7 +205,9 @@ def main() -> None:
         return
     shallow = shape.model_copy(update={"layers": options.graphs})
     with patch.object(blocks, "COMPILER", "aot_eager"):
-        training = training_of(small, vocab, shallow, options.updates, "bf16", compiled=True)
+        training = training_of(
+            small, vocab, shallow, options.updates, "bf16", compiled=True, row=small_row
+        )
         print(f"graphs in {options.updates} updates of a mixture: {graphs_of(training)}")
 
 

@@ -64,10 +64,27 @@ BF16 = ["mlm", "tlm", "weam", "alm", "align_mlm", "dict_mlm", "word_aligned", "c
 )
 def test_no_part_of_an_update_waits(update_counts, sources, objective, precision):
     vocab, shape, made = sources
-    training = update_counts.training_of([made[objective]], vocab, shape, 24, precision)
-    counts = update_counts.operations_of(training)
-    assert not counts.waits
-    assert counts.launches.total() > 100 * update_counts.READ_EVERY
+    for row in (None, update_counts.row_of(vocab, shape, 512)):
+        training = update_counts.training_of(
+            [made[objective]], vocab, shape, 24, precision, row=row
+        )
+        counts = update_counts.operations_of(training)
+        assert not counts.waits
+        assert counts.launches.total() > 100 * update_counts.READ_EVERY
+
+
+@pytest.mark.slow
+def test_a_mixture_on_packed_rows_is_one_graph(update_counts, sources, monkeypatch):
+    """All objectives share it, and no update compiles another one, whatever its sentences are."""
+    vocab, shape, _ = sources
+    monkeypatch.setattr(update_counts.blocks, "COMPILER", "aot_eager")
+    names = update_counts.OBJECTIVES
+    packed = update_counts.sources_of(names, vocab, shape, 512, 60, packed=True)
+    row = update_counts.row_of(vocab, shape, 512)
+    training = update_counts.training_of(
+        packed, vocab, shape, 40, "bf16", compiled=True, row=row
+    )
+    assert update_counts.graphs_of(training) == 1
 
 
 def test_prints_counts_in_miniature(update_counts, monkeypatch, capsys):

@@ -1,13 +1,15 @@
 """Recomputed and compiled layers give the gradients of plain ones; weights keep their names."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from interlace.data.layout import sentence_layout
 from interlace.data.vocab import Vocab
 from interlace.models import blocks
-from interlace.models.build import build_model, load
-from interlace.models.settings import DecoderSettings, ModelSettings
+from interlace.models.build import build_model, from_shape, load
+from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from little_checkpoints import KINDS, save
 
 LINES = ["the old doctor reads three letters", "a cat"]
@@ -76,3 +78,16 @@ def test_compiled_layers_learn_the_same(model, monkeypatch):
     # traces the layers without minutes of a C++ compiler
     monkeypatch.setattr(blocks, "COMPILER", "eager")
     check(*model, checkpointing=True, compiled=True)
+
+
+@pytest.mark.parametrize(
+    ("width", "tokens", "waits"),
+    [(384, 16_384, True), (768, 32_768, True), (768, 65_536, False), (1024, 32_768, False)],
+)
+def test_small_updates_wait_for_launches(width, tokens, waits):
+    """12 layers compute for 5, 42, 84 and 74 ms, and are launched in 64."""
+    vocab = SimpleNamespace(size=60, pad=0, begin=1, end=2)
+    shape = Shape(layers=12, width=width, heads=4)
+    with torch.device("meta"):
+        backbone = from_shape(shape, vocab)
+    assert blocks.waits_for_launches(backbone, tokens) is waits

@@ -9,8 +9,9 @@ import torch
 
 from interlace.models.attention import NAME
 from interlace.models.build import from_shape, load
+from interlace.models.families import SEQUENCE_ENDS
 from interlace.models.settings import Shape
-from interlace.objectives import SEQUENCE_ENDS, Batch
+from interlace.objectives import Batch
 from interlace.objectives.common.packed_rows import PackedRow
 from interlace.training.loop import TrainingModel
 from interlace.training.mixture import Mixture, MixtureDraw

@@ -11,6 +11,7 @@ import torch
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
+from interlace.models import blocks
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives.clm import Clm
@@ -71,15 +72,28 @@ def test_a_processor_pads_without_a_word(vocab, caplog):
 
 
 @pytest.mark.usefixtures("capable")
-def test_a_run_on_packed_rows(monkeypatch, tmp_path):
-    """Sentences and pairs share the row, and the updates count sequences and real tokens."""
+def test_a_run_on_packed_rows(monkeypatch, tmp_path, caplog):
+    """Sentences and pairs share the row and one compiled encoder; updates count sequences and real tokens."""
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(blocks, "COMPILER", "eager")  # traces without minutes of a C++ compiler
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     varlen = importlib.import_module("_varlen")
     changes = TOY | {"vocab.size": "400", "objectives.tlm.weight": "1"}
-    changes |= under("model.shape", layers="1", width="16", heads="2", attention_dropout="0.0")
-    train = {"tokens_per_update": "512", "threads": "1", "precision": '"no"', "steps": "12"}
+    changes |= under(
+        "model.shape", layers="1", width="16", heads="2", attention_dropout="0", dropout="0"
+    )
+    train = {
+        "tokens_per_update": "512",
+        "threads": "1",
+        "precision": '"no"',
+        "steps": "12",
+        "compile": "true",
+    }
     with varlen.replaced_varlen():
         pretrain(read_recipe("tiny/mlm-tlm", changes | under("train", **train)), tmp_path)
+    assert "compiling the encoder as one graph (train.compile)" in caplog.text
+    assert caplog.text.count("compiled the encoder in ") == 1
     steps = records(tmp_path, "step")
     assert {step["objective"] for step in steps} == {"mlm", "tlm"}
     for step in steps:

@@ -190,6 +190,7 @@ def _plan(
         lengths = [side[rows] for side in lengths]
     if packing is not None:
         tokens = objective.packed_tokens(packing, *lengths)
+        budget = int(objective.packed_share * budget)
         return BucketedBatches(data, PackedPlan(tokens, budget, seed=seed, corpus=number), rows)
     if len(lengths) == 2:
         costs = objective.pair_costs(*lengths)

@@ -307,9 +307,10 @@ class TrainSettings(Settings):
         description="Recompute activations of each layer in the backward pass: updates take about a third longer, and "
         "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
     )
-    compile: bool = Field(
-        False,
-        description="Compile the layers with torch.compile; the first updates take minutes.",
+    compile: bool | Literal["auto"] = Field(
+        "auto",
+        description="Compile the model with torch.compile, which takes a minute or two at the first updates; 'auto': "
+        "on a GPU, for 2,000 updates or more.",
     )
     evaluate_every: int = Field(
         0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end."

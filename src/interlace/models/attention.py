@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from interlace.core.errors import SettingsError
-from interlace.models.families import Family
+from interlace.models.families import SEQUENCE_ENDS, Family
 
 NAME = "interlace"  # of the kernel among transformers' attention implementations
 MAX_LENGTH = 512  # above it, (L, L) weights cost more memory than they save time
@@ -103,16 +103,16 @@ def encoder_attention(
 ) -> tuple[Tensor, None]:
     """Return `attention` of an encoder; packed in training, where something is padded and the hardware can do it.
 
-    Of a packed row (B = 1, no mask), `cu_seq_lens_q` has 0 and the end of each sequence, and `max_length_q` is the
+    Of a packed row (B = 1, no mask), `SEQUENCE_ENDS` has 0 and the end of each sequence, and `max_length_q` is the
     length of the longest one at most.
     """
     window = options.get("sliding_window")
     reach = -1 if window is None else window - 1  # to both sides
-    if options.get("cu_seq_lens_q") is not None:
-        ends = options["cu_seq_lens_q"]
+    if options.get(SEQUENCE_ENDS) is not None:
+        ends = options[SEQUENCE_ENDS]
         length = options["max_length_q"]
         parts = (query, *_for_each_query_head(query, key, value))
-        states = [part[0].transpose(0, 1) for part in parts]  # (L, A, D)
+        states = [part.squeeze(0).transpose(0, 1) for part in parts]  # (L, A, D)
         attended = varlen_attn(
             *states,
             ends,
@@ -261,7 +261,7 @@ def attention_arguments(
         model.base_model.causal = causal  # XLM's encoder takes it as an attribute only
         return inputs
     if not causal:
-        if "cu_seq_lens_q" in inputs and family.name == "modernbert":
+        if SEQUENCE_ENDS in inputs and family.name == "modernbert":
             return {**inputs, "attention_mask": dict.fromkeys(set(model.config.layer_types))}
         return inputs
     arguments: dict[str, Any] = {**inputs, "is_causal": True}

@@ -20,7 +20,13 @@ from interlace.data.tokenizer_files import without_code
 from interlace.data.vocab import Vocab
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
-from interlace.models.families import Traits, VocabularyHead, family_of, traits_of
+from interlace.models.families import (
+    SEQUENCE_ENDS,
+    Traits,
+    VocabularyHead,
+    family_of,
+    traits_of,
+)
 from interlace.models.languages import FOLDED_KEY, fold_weights
 
 Tensors = dict[str, Tensor]  # inputs or weights by name
@@ -107,8 +113,7 @@ class Backbone(nn.Module):
         Args:
             inputs: `input_ids` (B, L) and optionally `attention_mask`, `position_ids` and the language input that
                 `traits` names, all (B, L). Leave the mask out where nothing is padded: attention is then faster.
-                Of a packed row (B = 1) also `cu_seq_lens_q`: 0 and the end of each sequence, on GPUs with
-                `can_pack`.
+                Of a packed row (B = 1) also `SEQUENCE_ENDS`: 0 and the end of each sequence.
             causal: whether a token sees only itself and earlier ones; None: the backbone's own setting. Causal
                 sequences must be padded on the right.
 
@@ -256,7 +261,7 @@ class Backbone(nn.Module):
             "attention_mask",
             "position_ids",
             self.traits.language_input,
-            "cu_seq_lens_q",
+            SEQUENCE_ENDS,
         }
         if foreign:
             name = min(foreign)
@@ -264,7 +269,7 @@ class Backbone(nn.Module):
                 f"{self.traits.family} models cannot read {name!r}; they would ignore or misread it"
             )
         limit = self.traits.max_length
-        if "cu_seq_lens_q" in inputs:
+        if SEQUENCE_ENDS in inputs:
             options["max_length_q"] = self.max_packed_length
             length = self.max_packed_length
         else:

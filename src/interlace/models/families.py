@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+# 0 and the end of each packed sequence, by transformers' name of the input
+SEQUENCE_ENDS = "cu_seq_lens_q"
 LANGUAGES_KEY = "interlace_languages"  # of a configuration: language -> row of its embedding
 
 

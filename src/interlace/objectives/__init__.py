@@ -44,9 +44,6 @@ PairLayoutOrAuto = PairLayout | Literal["auto"]
 LAYOUT = """Special tokens between the sides: those of XLM, RoBERTa or BERT; 'auto': those of the vocabulary's \
 family ('xlm' for a vocabulary trained with interlace)."""
 AnyPrepared = TypeVar("AnyPrepared", bound="Prepared")
-SEQUENCE_ENDS = (
-    "cu_seq_lens_q"  # transformers' name of an input: 0 and the end of each sequence
-)
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 # this process's rows of a tensor -> the rows of all processes, and the number of this process's first one among them
 GatherRows = Callable[["Tensor"], tuple["Tensor", int]]
@@ -213,6 +210,9 @@ class Objective(RegistryEntry, ABC):
     drops_long: ClassVar[bool] = False
     # its loss reads states at `batch.at` and `batch.places` only, so a batch may be one packed row
     packs: ClassVar[bool] = False
+    packed_share: ClassVar[float] = (
+        1.0  # of a row that is planned: less where `packed_tokens` are estimates
+    )
     term: ClassVar[str] = "loss"  # name of the default loss term
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text"; or
     # "lexicon", together with a field `dictionary: Dictionary`.

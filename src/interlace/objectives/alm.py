@@ -50,6 +50,7 @@ class Alm(Objective):
 
     reads = Pairs
     packs = True
+    packed_share = 0.99
     term = "alm"
 
     masking: Masking = Field(
@@ -106,9 +107,13 @@ class Alm(Objective):
         return np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length)
 
     def packed_tokens(self, prepared: Prepared, *sides: AnyArray) -> AnyArray:  # noqa: ARG002
-        """Return (n,) expected tokens of one sentence with words of both sides."""
+        """Return (n,) expected tokens of one sentence with words of both sides.
+
+        Batches of the toy corpus have 0.995 to 1.000 times as many (standard deviation 0.002 to 0.004).
+        """
         source, target = sides
-        return np.minimum((source + target + 1) // 2 + SPECIALS, self.max_length)
+        mean = np.rint((source + target) / 2).astype(np.int64)  # halves to even numbers
+        return np.minimum(mean + SPECIALS, self.max_length)
 
     def _candidates(self, pairs: Pairs) -> switching.SwitchCandidates:
         """Return what may be exchanged in pairs."""

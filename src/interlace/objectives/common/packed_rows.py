@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interlace.core.ragged import AnyArray, BoolArray, IntArray, ranges
-from interlace.objectives import SEQUENCE_ENDS, Batch
+from interlace.models.families import SEQUENCE_ENDS
+from interlace.objectives import Batch
 
 MEAN_LENGTH = 16  # tokens per sequence down to which the number of sequences has one shape
 
