@@ -45,7 +45,6 @@ def compile_encoder(backbone: Backbone, *, cuda_graphs: bool) -> None:
     cuda_graphs: replay each pass as one launch, for models that would wait for kernels to be launched. The gradients of
     an update are then of one micro-batch: those of an earlier one would be overwritten.
     """
-    torch._dynamo.config.recompile_limit = _VARIANTS  # noqa: SLF001 - torch's documented name
     encoder = backbone.model.base_model
     plain: Callable[..., Any] = encoder.forward
     mode = "reduce-overhead" if cuda_graphs else None
