@@ -9,6 +9,7 @@ import pytest
 from command_line import run_code
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.files import MAX_LINE
+from interlace.core.progress import reporting
 from interlace.readers import READERS
 from interlace.readers.common.hub import HubAddress
 from interlace.text import Text, TextPairs
@@ -18,6 +19,7 @@ pytest.importorskip("datasets")
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import ClassLabel, Dataset, Sequence, Value
+from datasets.utils import are_progress_bars_disabled
 
 TEXT = Value("string")
 NLI = ["entailment", "neutral", "contradiction"]
@@ -349,3 +351,15 @@ def test_damaged_metadata_of_a_parquet_file(tmp_path, metadata):
     pq.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"a\.parquet: damaged metadata"):
         read(tmp_path / "a.parquet")
+
+
+def test_a_data_set_is_prepared_with_a_report_and_without_bars_of_its_library(tmp_path, capfd):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "test.jsonl").write_text('{"text": "a"}\n')
+    name = f"hub:{tmp_path}/set/default/test"
+    reports = []
+    with reporting(lambda *report: reports.append(report)):
+        assert read(name).lines == ["a"]
+    assert (f"preparing {name}", 0, 0) in reports
+    assert capfd.readouterr().err == ""
+    assert not are_progress_bars_disabled()
