@@ -27,9 +27,8 @@ from interlace.core.progress import reporting
 log = logging.getLogger(__name__)
 BAR_WIDTH = 16  # so that 80 columns hold step, remaining time, speed and a loss
 LOG_EVERY = 30.0  # seconds between log lines without a terminal
-REDRAW_EVERY = (
-    0.5  # seconds between drawings of a bar in a notebook, where the first is after as long
-)
+# seconds between drawings of a bar in a notebook; the first is after as long, so that short work draws none
+REDRAW_EVERY = 0.5
 
 
 class _LogLines:
