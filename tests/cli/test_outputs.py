@@ -17,7 +17,7 @@ from interlace.cli import COMMANDS
 from interlace.cli.common.options import OutputPath
 from interlace.core import files
 from interlace.core.errors import DataError
-from interlace.core.outputs import Output, check_outputs
+from interlace.core.outputs import Output, check_outputs, output_file
 from interlace.text.lines import read_lines
 from interlace.training import run_folder
 
@@ -164,6 +164,36 @@ def test_an_output_is_replaced_until_somebody_changes_it(text, line):
     done = invoke(line.split())
     assert (done.code, "out: exists" in done.text) == (2, True)
     assert (text / "out").read_bytes() == changed
+
+
+rename = os.replace
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_command_that_is_killed_beside_replacing_its_output_can_be_repeated(
+    tmp_path, monkeypatch, is_replaced
+):
+    out = tmp_path / "out"
+
+    def write(text):
+        check_outputs([Output("--output", out)], [])
+        with output_file(out) as partial:
+            partial.write_text(text)
+
+    def replace_and_end(source, target):
+        if is_replaced or target != out:
+            rename(source, target)
+        if target == out:
+            raise KeyboardInterrupt
+
+    write("one\n")
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "replace", replace_and_end)
+        with pytest.raises(KeyboardInterrupt):
+            write("second\n")
+    assert out.read_text() == ("second\n" if is_replaced else "one\n")
+    write("third line\n")
+    assert out.read_text() == "third line\n"
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])

@@ -14,8 +14,9 @@ import pytest
 
 from interlace.core import files
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import cache_folder
 from interlace.data import cache
-from interlace.data.cache import cache_folder, cached, content_key
+from interlace.data.cache import cached, content_key
 
 
 @pytest.fixture(autouse=True)

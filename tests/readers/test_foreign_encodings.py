@@ -7,8 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from interlace.core.errors import DataError, InterlaceError
-from interlace.core.files import user_path
-from interlace.data.cache import cache_folder
+from interlace.core.files import cache_folder, user_path
 from interlace.experiments.data_root import data_root
 from interlace.experiments.recipe import Recipe
 from interlace.readers import READERS

@@ -21,7 +21,7 @@ from rich.segment import Segment
 from rich.text import Text
 from typer.models import ArgumentInfo
 
-from interlace.cli.common.options import OutputPath, is_earlier_output
+from interlace.cli.common.options import OutputPath
 from interlace.core import VERSION
 from interlace.core.display import block, is_utf8, message, visible
 from interlace.core.errors import DataError, SettingsError, dependency_errors
@@ -30,7 +30,6 @@ from interlace.core.outputs import (
     Output,
     check_outputs,
     is_standard_output,
-    is_stream,
     target_of,
 )
 from interlace.core.registry import Registry
@@ -102,7 +101,7 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
             _check_number(name, value)
             for path_or_text in _listed(value):
                 _check_name(path_or_text)
-        outputs = _check_outputs(annotations, params)
+        _check_outputs(annotations, params)
         for name, group in groups.items():
             options = {field.name: params.pop(field.name) for field in fields(group)}
             params[name] = group(**options)
@@ -113,7 +112,6 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
             raise SystemExit(130) from None
         except BrokenPipeError:
             raise SystemExit(141) from None
-        _record_files(outputs)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # which Typer reads
     run.__annotations__ = annotations
@@ -149,11 +147,8 @@ def _check_name(value: Any) -> None:
         raise DataError(f"{value}: {message}")
 
 
-def _check_outputs(annotations: Mapping[str, Any], params: dict[str, Any]) -> list[Output]:
-    """Check what is written against what is read, and return it.
-
-    A parameter that is standard output, or a link to a folder, is set.
-    """
+def _check_outputs(annotations: Mapping[str, Any], params: dict[str, Any]) -> None:
+    """Check what is written against what is read; an output that is standard output, or a link to a folder, is set."""
     outputs: list[Output] = []
     inputs: list[Path] = []
     for name, hint in annotations.items():
@@ -171,16 +166,6 @@ def _check_outputs(annotations: Mapping[str, Any], params: dict[str, Any]) -> li
                 params[name] = target_of(value)
     if outputs:
         check_outputs(outputs, inputs)
-    return outputs
-
-
-def _record_files(outputs: Sequence[Output]) -> None:
-    """Record the files that were written, so that the next command may replace them."""
-    for output in outputs:
-        if output.is_earlier is is_earlier_output and not is_stream(output.path):
-            from interlace.cli.common.written import record_written
-
-            record_written(output.path)
 
 
 def _input_paths(value: Any, *, is_argument: bool) -> Iterator[Path]:

@@ -58,7 +58,7 @@ def pretrain(
 
 def _print_estimate(estimate: Estimate) -> None:
     """Print the estimate, a fact a line."""
-    from interlace.data.cache import cache_folder
+    from interlace.core.files import cache_folder
     from interlace.report.text import duration
 
     memory_of = "the process" if estimate.device.startswith("a CPU") else "the GPU"

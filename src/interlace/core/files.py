@@ -8,6 +8,7 @@ import platform
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -17,7 +18,14 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from interlace.core.errors import DataError, InterlaceError, LockedError, did_you_mean, nearest
+from interlace.core.errors import (
+    DataError,
+    InterlaceError,
+    LockedError,
+    SettingsError,
+    did_you_mean,
+    nearest,
+)
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +58,25 @@ def user_path(name: Path | str) -> Path:
             f"{name}: no home folder is known for {Path(name).parts[0]!r}; write the whole path"
         )
         raise DataError(message) from error
+
+
+def cache_folder() -> Path:
+    """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
+    named = os.environ.get("INTERLACE_CACHE")
+    if named:
+        try:
+            return user_path(named)
+        except DataError as error:
+            raise SettingsError(f"INTERLACE_CACHE={named!r}: {error}") from error
+    try:
+        home = Path.home()
+    except RuntimeError:  # an unknown user without HOME
+        raise SettingsError(
+            "no home folder; name a folder for prepared data: INTERLACE_CACHE=/path"
+        ) from None
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "interlace"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "interlace"
 
 
 def must_exist(path: Path | str, what: str = "file") -> Path:

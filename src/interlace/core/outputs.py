@@ -9,15 +9,19 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal
 
-from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, disk_errors, walk, write_fault
+from typing_extensions import TypedDict
+
+from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.files import atomic, cache_folder, disk_errors, walk, write_fault
+from interlace.core.json_files import json_record, read_json, write_json
 
 STANDARD_INPUT = Path("/dev/stdin")
 STANDARD_OUTPUT = Path("/dev/stdout")
@@ -52,7 +56,7 @@ class Output:
 
     option: that names it. kind: a file, a folder (replaced as a whole), or a run (a folder that is extended).
     is_earlier: whether an existing file is an earlier output, which may be replaced anywhere; no other file with
-    content is replaced. None: any file is, but for those of runs and corpora.
+    content is replaced. None: files that `output_file` wrote, and that nothing changed since.
     """
 
     option: str
@@ -130,11 +134,12 @@ def _check_target(output: Output, target: Path, inputs: Sequence[Path]) -> None:
     if output.kind == "run" or not target.exists():
         return
     _check_inputs(output, target, inputs)
-    if output.is_earlier is not None and output.is_earlier(target):
+    is_earlier = output.is_earlier or _is_unchanged
+    if output.kind == "file" and is_earlier(target):
         return
     if target.is_file() or any(target.iterdir()):
         _check_owner(output, target)
-    if output.is_earlier is not None and target.stat().st_size:
+    if output.kind == "file" and target.stat().st_size:
         raise DataError(
             f"{output.path}: exists, and was not written by this command, or was changed since; "
             "name another output, or remove it"
@@ -195,16 +200,59 @@ def is_standard_output(path: Path) -> bool:
 
 @contextmanager
 def output_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path whose file becomes the output on success: beside its target, or copied to a stream."""
+    """Yield a temporary path whose file becomes the output on success: beside its target, or copied to a stream.
+
+    The file is recorded in the cache, so that the next command may replace it. Text has no place for a mark, and a mark
+    beside it would be read as text by patterns such as `train.*`.
+    """
     if not is_stream(path):
-        with atomic(target_of(path), suffix=path.suffix) as partial:
+        target = target_of(path)
+        with atomic(target, suffix=path.suffix) as partial:
             yield partial
+            _record(target, partial)
         return
     with TemporaryDirectory() as folder:
         result = Path(folder, f"result{path.suffix}")
         yield result
         with open_stream(path) as stream, result.open("rb") as content:
             shutil.copyfileobj(content, stream)
+
+
+def _record(target: Path, partial: Path) -> None:
+    """Record the state of a file that takes the place of another one; a cache that cannot be written has no record."""
+    with suppress(OSError, InterlaceError):
+        states = [_state(partial)]
+        if _is_unchanged(
+            target
+        ):  # until it is replaced, before which the command may be killed
+            states.append(_state(target))
+        write_json(_record_path(target), {"path": str(target), "states": states})
+
+
+def _is_unchanged(target: Path) -> bool:
+    """Return whether a command wrote the file, and nothing changed it since."""
+    try:
+        record = read_json(_record_path(target), _Record, {"states": []})
+        return _state(target) in record["states"]
+    except (OSError, InterlaceError):
+        return False
+
+
+@json_record
+class _Record(TypedDict):
+    """The sizes in bytes and times in nanoseconds that a file of a command may have."""
+
+    states: list[list[int]]
+
+
+def _state(path: Path) -> list[int]:
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _record_path(target: Path) -> Path:
+    name = blake2b(str(target).encode(), digest_size=16).hexdigest()
+    return cache_folder() / "outputs" / f"{name}.json"
 
 
 @contextmanager

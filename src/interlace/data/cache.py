@@ -7,7 +7,6 @@ It appears whole or not at all, and of two processes that need the same entry on
 import inspect
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -20,9 +19,9 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import (
     atomic,
     atomic_folder,
+    cache_folder,
     file_lock,
     must_exist,
-    user_path,
     write_fault,
 )
 from interlace.core.json_files import JsonMapping, JsonObject, read_json
@@ -34,25 +33,6 @@ KEY = "key.json"
 DIGEST = "BLAKE2b, 128 bit"  # of files
 DIGESTS = "digests"  # the folder of the hashes of files
 _LATEST = "latest"  # the folder of the keys that were built last, by kind and name
-
-
-def cache_folder() -> Path:
-    """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
-    named = os.environ.get("INTERLACE_CACHE")
-    if named:
-        try:
-            return user_path(named)
-        except DataError as error:
-            raise SettingsError(f"INTERLACE_CACHE={named!r}: {error}") from error
-    try:
-        home = Path.home()
-    except RuntimeError:  # an unknown user without HOME
-        raise SettingsError(
-            "no home folder; name a folder for prepared data: INTERLACE_CACHE=/path"
-        ) from None
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "interlace"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "interlace"
 
 
 def writable_cache_folder() -> Path:

@@ -15,13 +15,6 @@ from interlace.core.settings import Settings
 S = TypeVar("S", bound=Settings)
 
 
-def is_earlier_output(path: Path) -> bool:
-    """Return whether a command has written the file, and nothing has changed it since."""
-    from interlace.cli.common.written import is_unchanged
-
-    return is_unchanged(path)
-
-
 @dataclass(frozen=True)
 class OutputPath:
     """Reads the path of an option that names an output, and says what `core.outputs` has to know of it.
@@ -47,10 +40,7 @@ class OutputPath:
 
     def outputs(self, path: Path) -> list[Output]:
         """Return what is written for a path."""
-        is_earlier = self.is_earlier
-        if is_earlier is None and self.kind == "file":
-            is_earlier = is_earlier_output
-        outputs = [Output(self.option, path, self.kind, is_earlier)]
+        outputs = [Output(self.option, path, self.kind, self.is_earlier)]
         if self.beside is not None and not is_stream(path):
             outputs.append(self.beside(path))
         return outputs
