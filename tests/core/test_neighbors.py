@@ -7,6 +7,7 @@ from interlace.core.neighbors import (
     mean_neighbor_similarity,
     mutual_nearest,
     nearest,
+    nearest_both_ways,
     ranks,
     unit,
 )
@@ -80,3 +81,18 @@ def test_blocks_equal_the_whole_table(kind):
     pairs = zip(table, right, strict=True)
     expected = [1 + int((np.delete(row, ok) > row[ok].max()).sum()) for row, ok in pairs]
     assert ranks(queries, candidates, right, by).tolist() == expected
+
+
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_neighbours_both_ways_are_those_of_all_cosines(cells, k):
+    """In blocks of one row, of two rows, and of all; with more neighbors than there are vectors."""
+    one = vectors(17, 1)
+    other = vectors(23, 2)
+    cosines = one.astype(np.float64) @ other.T
+    forward, backward = nearest_both_ways(one, other, k)
+    for found, expected in ((forward, cosines), (backward, cosines.T)):
+        order = np.argsort(-expected, axis=1)[:, :k]
+        np.testing.assert_array_equal(found.numbers, order)
+        np.testing.assert_allclose(
+            found.cosines, np.take_along_axis(expected, order, axis=1), atol=1e-6
+        )

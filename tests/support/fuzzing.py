@@ -142,6 +142,8 @@ COMMANDS = (
             ("--set=",)),
     Command("back-translate {in}/nmt {in}/dev.en --from en --to de -o {out}/back", (*TRANSLATOR, "dev.en"), 4,
             ("--tag=", "--tokens=", "--set=search.beam=", "--set=filters.ratio.max_ratio=")),
+    Command("mine {in}/pairs.en {in}/pairs.xx --model {in}/run -o {out}/mined", (*TEXT, *RUN[6:10]), 4, ("--k=",
+            "--threshold=", "--strategy=", "--languages=")),
     Command("prepare {in}/small.toml --workers 1", RECIPES, 2, ("--set=", "--workers=0")),
     Command("toy --languages en,de --pairs 20 -o {out}/toy", (), 2, ("--languages=", "--pairs=")),
     Command("init", (), 1),

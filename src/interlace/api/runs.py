@@ -220,25 +220,10 @@ def encode(
     """
     from interlace.core.bars import watching
     from interlace.core.neighbors import unit
-    from interlace.data.vocab import Vocab
-    from interlace.models.build import load
-    from interlace.tasks import TASKS
-    from interlace.tasks.common.files import encode as encode_texts
-    from interlace.tasks.common.vectors import layer_vectors, vector_layer
-    from interlace.text import Text
+    from interlace.experiments.sentence_encoder import SentenceEncoder
 
     if isinstance(sentences, str) or not len(sentences):
         raise SettingsError(f"sentences: expected a list of strings, found {sentences!r:.80}")
-    if isinstance(model, FinishedRun):
-        path = model.path
-    else:
-        path = Path(model)
-    folder = str(path / "model" if (path / "model" / "config.json").is_file() else model)
-    vocab = Vocab.load(folder)
-    backbone = load(folder, vocab).encoder
-    encoded = encode_texts([Text.of(list(sentences), language)], vocab)
-    number = vector_layer("layer", layer, backbone)
-    limits = TASKS.get("retrieval")().limits
     with watching():
-        vectors: FloatArray = layer_vectors(backbone, vocab, encoded, number, limits)
+        vectors = SentenceEncoder(str(model), layer).vectors(sentences, language)
     return unit(vectors) if normalize else vectors

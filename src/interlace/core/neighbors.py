@@ -12,14 +12,14 @@ Legend: n queries, m candidates, H width, k neighbors, b queries of a block. Vec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interlace.core.finite import check_finite
-from interlace.core.ragged import AnyArray, FloatArray, IntArray, Ragged
+from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray, Ragged
 from interlace.core.randomness import Generator
 
 if TYPE_CHECKING:
@@ -72,6 +72,58 @@ def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
         nearest_cosines = cosines.topk(k, dim=1).values
         means[rows] = nearest_cosines.mean(dim=1).cpu().numpy()
     return means
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The nearest candidates of n queries, nearest first.
+
+    numbers: (n, k) int32. cosines: (n, k) float32.
+    """
+
+    numbers: Int32Array
+    cosines: Floats
+
+    @classmethod
+    def nearest(cls, parts: Sequence[Neighbors], k: int) -> Neighbors:
+        """Return the k nearest (all if fewer) among the neighbors in several sets of candidates."""
+        numbers = np.concatenate([part.numbers for part in parts], axis=1)
+        cosines = np.concatenate([part.cosines for part in parts], axis=1)
+        order = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+        return cls(
+            np.take_along_axis(numbers, order, axis=1),
+            np.take_along_axis(cosines, order, axis=1),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Neighbors]) -> Neighbors:
+        """Return the neighbors of the queries of all parts, in order."""
+        numbers = np.concatenate([part.numbers for part in parts])
+        return cls(numbers, np.concatenate([part.cosines for part in parts]))
+
+    def shifted(self, start: int) -> Neighbors:
+        """Return the neighbors with candidates that are counted from another start."""
+        return Neighbors(self.numbers + np.int32(start), self.cosines)
+
+
+def nearest_both_ways(vectors: Floats, others: Floats, k: int) -> tuple[Neighbors, Neighbors]:
+    """Return the k nearest others (all if fewer) of each of n vectors, and the k nearest vectors of each of m others.
+
+    Each cosine is computed once for both.
+    """
+    forward: list[Neighbors] = []
+    backward: list[Neighbors] = []
+    for rows, cosines in _blocks(vectors, others):
+        forward.append(_top(cosines, k))
+        backward.append(_top(cosines.T.contiguous(), k).shifted(rows.start))
+        backward = [Neighbors.nearest(backward, k)]
+    return Neighbors.concatenate(forward), backward[0]
+
+
+def _top(cosines: Tensor, k: int) -> Neighbors:
+    """Return the k nearest of each row."""
+    best = cosines.topk(min(k, cosines.shape[1]), dim=1)
+    return Neighbors(best.indices.cpu().numpy().astype(np.int32), best.values.cpu().numpy())
 
 
 def nearest(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> Numbers:
