@@ -84,10 +84,12 @@ def tatoeba() -> tuple[list[str], list[str]]:
 
 def start_folder(model: str, layers: int, into: Path) -> Path:
     """Write the first layers of a checkpoint as a folder of sentence-transformers."""
-    config = AutoConfig.from_pretrained(model)
+    config = AutoConfig.from_pretrained(model, trust_remote_code=False)
     config.num_hidden_layers = layers
-    AutoModel.from_pretrained(model, config=config).save_pretrained(into / "encoder")
-    AutoTokenizer.from_pretrained(model).save_pretrained(into / "encoder")
+    encoder_model = AutoModel.from_pretrained(model, config=config, trust_remote_code=False)
+    encoder_model.save_pretrained(into / "encoder")
+    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
+    tokenizer.save_pretrained(into / "encoder")
     encoder = modules.Transformer(str(into / "encoder"), max_seq_length=LENGTH)
     pooling = modules.Pooling(encoder.get_embedding_dimension(), "mean")
     whole = SentenceTransformer(modules=[encoder, pooling, modules.Normalize()], device="cpu")
