@@ -54,6 +54,7 @@ from interlace.training.callbacks import (
 )
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, diagnose
+from interlace.training.fresh_head import train_fresh_head
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.packing import packed_row
 from interlace.training.preview import training_samples
@@ -346,8 +347,11 @@ def _train(
         run_folder.cut_metrics(metrics, resumed_step or -1)
     if resumed_step:
         log.info("resuming from step %d", resumed_step)
-    elif diagnostics is not None:
-        diagnostics.measure_at(0)
+    else:
+        if prepared.backbone.fresh_head:
+            train_fresh_head(training)
+        if diagnostics is not None:
+            diagnostics.measure_at(0)
     if not progress.stop:
         _consume(training, progress, callbacks)
     for tracker in accelerator.trackers:
