@@ -150,17 +150,20 @@ class Vocab(Encoder):
                 raise DataError(f"the special token {token!r} is not in the vocabulary")
             self._ids[role] = number
         added = tokenizer.get_added_tokens_decoder()
-        ids = np.unique(list(tokenizer.get_vocab(with_added_tokens=True).values()))
+        ids = tokenizer.get_vocab(with_added_tokens=True).values()
         special_ids = {number for number, token in added.items() if token.special}
         special_ids.update(self._ids.values())
-        self.size = int(ids[-1]) + 1
+        self.size = max(ids) + 1
         if self.size > _MAX_SIZE:
             raise DataError(
                 f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported"
             )
         self.origin = origin or Origin.of(self.size)
         self.special_ids: IntArray = np.array(sorted(special_ids), np.int64)
-        self.regular_ids: IntArray = np.setdiff1d(ids, [*added, *special_ids])
+        is_regular = np.zeros(self.size, np.bool_)
+        is_regular[np.fromiter(ids, np.int64)] = True
+        is_regular[[*added, *special_ids]] = False
+        self.regular_ids: IntArray = np.flatnonzero(is_regular)
         self.separator_ids = self._separator()
 
     @classmethod
