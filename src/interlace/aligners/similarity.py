@@ -19,7 +19,7 @@ both units exist.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -38,6 +38,7 @@ from interlace.core.progress import Progress
 from interlace.core.ragged import FloatArray, IntArray, Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
+from interlace.data.layout import SPECIALS
 from interlace.models.settings import layer_number
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SAMPLE = 100  # pairs whose vectors are measured: more hardly change the alignments
-_SAMPLE_BATCHES = 8  # at most, so that the states of all layers of long pairs fit in memory
+_SAMPLE_GROUPS = 1  # at most, so that the states of all layers of long pairs fit in memory
+_BATCHES = 8  # in a group of pairs, each side of which is sorted by length
 ALPHA = 0.9  # of 'itermax' (Jalili Sabet et al. 2020)
 ITERATIONS = 2  # the same
 _CONSTANT = 1e-6  # deviation, relative to the mean, below which a dimension does not vary
@@ -74,7 +76,7 @@ class SimilaritySettings(Settings):
         description="Maximum length in subword tokens, at most the model's own; longer sentences are truncated.",
     )
     tokens_per_batch: int = Field(
-        2048, ge=16, description="Padded tokens of the longer side per batch."
+        2048, ge=16, description="Tokens per batch, padding included."
     )
 
 
@@ -174,7 +176,10 @@ class Similarity(SimilaritySettings, Aligner):
         feed_languages = backbone.traits.feeds_languages("auto", "similarity")
         max_length = min(self.max_length, backbone.traits.max_length)
         return FittedSimilarity(
-            self, WordEncoder(backbone, vocab, layer, max_length, feed_languages)
+            self,
+            WordEncoder(
+                backbone, vocab, layer, max_length, feed_languages, self.tokens_per_batch
+            ),
         )
 
     def _layer(self, backbone: Backbone) -> int:
@@ -194,10 +199,10 @@ class FittedSimilarity(FittedAligner):
     standards: tuple[Standard, Standard] | None = None
 
     def encode_sample(self, pairs: WordPairs) -> LayerSample:
-        """Return the states of all layers of the pairs, or of a few batches of the longest."""
+        """Return the states of all layers of the pairs, or of a group of the longest."""
         layers = int(self.encoder.backbone.model.config.num_hidden_layers)
         sample = LayerSample(self.encoder.backbone.width, layers, [])
-        for batch in islice(self._batches(pairs), _SAMPLE_BATCHES):
+        for batch in islice(self._groups(pairs), _SAMPLE_GROUPS):
             sides = (self.encoder.layers(batch.source), self.encoder.layers(batch.target))
             sample.batches.append(sides)
         return sample
@@ -211,13 +216,13 @@ class FittedSimilarity(FittedAligner):
     def _align_chunk(self, pairs: WordPairs) -> Alignments:
         rows = [np.zeros((0, 3), np.int64)]
         confidence = [np.zeros(0, np.float32)]
-        for batch in self._batches(pairs):
+        for batch in self._groups(pairs):
             batch_rows, batch_confidence = self._link(batch)
             rows.append(batch_rows)
             confidence.append(batch_confidence)
         return _alignments(np.concatenate(rows), np.concatenate(confidence), len(pairs))
 
-    def _batches(self, pairs: WordPairs) -> Iterator[_Batch]:
+    def _groups(self, pairs: WordPairs) -> Iterator[_Batch]:
         """Yield the subwords of pairs of similar lengths; pairs without subwords on a side are not."""
         from interlace.data.sampling import batches_by_length
         from interlace.text.running import running_text
@@ -238,7 +243,8 @@ class FittedSimilarity(FittedAligner):
             first = int(rows[is_cut.argmax()] + pairs.first) + 1
             log.warning(message, int(is_cut.sum()), max_subwords, first)
         lengths = np.minimum(longer, max_subwords)
-        for indices in batches_by_length(lengths, self.aligner.tokens_per_batch, len(rows)):
+        max_tokens = _BATCHES * self.aligner.tokens_per_batch
+        for indices in batches_by_length(lengths, max_tokens, len(rows)):
             batch_rows = rows[indices]
             yield _Batch(source.take(batch_rows), target.take(batch_rows), batch_rows)
 
@@ -414,7 +420,7 @@ class WordEncoder:
     """A backbone and the layer whose states are used.
 
     layer: 0 is the embeddings. feed_languages: whether language ids are passed.
-    half: whether the backbone multiplies in bfloat16; its states stay in float32.
+    tokens_per_batch: padding included. half: whether the backbone multiplies in bfloat16; its states stay in float32.
     """
 
     backbone: Backbone
@@ -422,23 +428,51 @@ class WordEncoder:
     layer: int
     max_length: int
     feed_languages: bool
+    tokens_per_batch: int
     half: bool = False
 
     def units(self, sentences: Sentences) -> Units:
         """Return the subwords of each sentence, truncated to `max_length`."""
-        inputs, words = self._inputs(sentences)
-        with self._computing():
-            if self.layer == self.backbone.model.config.num_hidden_layers:
-                states = self.backbone.encode(inputs)
-            else:
-                states = self.backbone.hidden_states(inputs)[self.layer]
-        return _checked(states, words)
+        return self._encode(sentences, lambda inputs: [self.states(inputs)])[0]
+
+    def states(self, inputs: Tensors) -> Tensor:
+        """Return the (B, L, H) states of the layer."""
+        if self.layer == self.backbone.model.config.num_hidden_layers:
+            return self.backbone.encode(inputs)
+        return self.backbone.hidden_states(inputs)[self.layer]
 
     def layers(self, sentences: Sentences) -> list[Units]:
         """Return the subwords of each sentence with the states of each layer, from the embeddings."""
-        inputs, words = self._inputs(sentences)
-        with self._computing():
-            return [_checked(states, words) for states in self.backbone.hidden_states(inputs)]
+        return self._encode(sentences, self.backbone.hidden_states)
+
+    def _encode(
+        self, sentences: Sentences, states_of: Callable[[Tensors], Sequence[Tensor]]
+    ) -> list[Units]:
+        """Return the subwords with each of the states; sentences of like length are encoded together."""
+        import torch
+
+        from interlace.data.sampling import batches_by_length
+
+        lengths = np.minimum(sentences.lengths, self.max_length - SPECIALS)
+        shape = (len(lengths), int(lengths.max()) + SPECIALS)
+        words = torch.full(shape, -1, dtype=torch.int32, device=self.backbone.device)
+        vectors: list[Tensor] = []
+        for rows in batches_by_length(lengths, self.tokens_per_batch, len(lengths)):
+            inputs, batch_words = self._inputs(sentences.take(rows))
+            with self._computing():
+                states = states_of(inputs)
+            length = batch_words.shape[1]
+            words[rows, :length] = batch_words
+            for number, batch_vectors in enumerate(states):
+                _check_finite(batch_vectors)
+                if number == len(vectors):
+                    vectors.append(
+                        batch_vectors.new_zeros(
+                            *shape, batch_vectors.shape[2], dtype=torch.float32
+                        )
+                    )
+                vectors[number][rows, :length] = batch_vectors.float()
+        return [Units(whole, words) for whole in vectors]
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
@@ -465,11 +499,10 @@ class WordEncoder:
         return inputs, torch.from_numpy(layout.words).to(device)
 
 
-def _checked(states: Tensor, words: Tensor) -> Units:
-    """Return units of finite states; NaN has no neighbors, and would align no words without a word."""
+def _check_finite(states: Tensor) -> None:
+    """Check states; NaN has no neighbors, and would align no words without a word."""
     if not states.sum().isfinite():
         check_finite(states.float().cpu().numpy(), "sentences' vectors")
-    return Units(states.float(), words)
 
 
 def truncate_layers(backbone: Backbone, layer: int) -> Backbone:
@@ -478,9 +511,10 @@ def truncate_layers(backbone: Backbone, layer: int) -> Backbone:
     Not for ModernBERT, whose last layer is followed by a norm, nor for XLM, whose layers are in several lists.
     """
     layers = getattr(getattr(backbone.model.base_model, "encoder", None), "layer", None)
-    if layers is not None and layer < len(layers):
-        backbone.model.base_model.encoder.layer = layers[:layer]
-        backbone.model.config.num_hidden_layers = layer
+    count = max(layer, 1)  # without any, transformers returns no states of layers
+    if layers is not None and count < len(layers):
+        backbone.model.base_model.encoder.layer = layers[:count]
+        backbone.model.config.num_hidden_layers = count
     return backbone
 
 
