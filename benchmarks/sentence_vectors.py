@@ -6,7 +6,7 @@ Targets: the same retrieval within seeds, and at least as many pairs/s.
 
 Both start from the first layers of the same checkpoint, pool the mean, and train on the same English and German
 captions (Multi30k): InfoNCE in both directions with temperature 0.05, updates of the same mean number of pairs, fused
-AdamW at a constant learning rate, dropout, float32. sentence-transformers draws pairs at random
+AdamW at a constant learning rate, dropout, frozen input embeddings (which would take most of the memory), float32. sentence-transformers draws pairs at random
 (MultipleNegativesRankingLoss; with micro-batches, CachedMultipleNegativesRankingLoss with as many); interlace draws
 pairs of similar length. Updates alternate in one process. Both models are scored in sentence-transformers: retrieval of
 1,000 German and English sentences of Tatoeba, P@1, mean of both directions.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import os
 import statistics
 import tempfile
@@ -26,15 +27,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from _alternating import AlternatingUpdates
-from _common import environment
+from _common import environment, measure_in_new_process
 from datasets import Dataset
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
-    losses,
 )
-from sentence_transformers.sentence_transformer import modules
+from sentence_transformers.sentence_transformer import losses, modules
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PrinterCallback, logging
 
 from interlace.core.neighbors import nearest
@@ -114,6 +114,7 @@ class Contrasting:
     ) -> None:
         self.vocab = Vocab.load(str(start))
         self.backbone = load(start, self.vocab)
+        self.backbone.input_embeddings.requires_grad_(requires_grad=False)
         objective = Contrastive(max_length=LENGTH)
         prepared = objective.prepare(Resources(self.vocab, self.backbone.traits))
         source, target = (
@@ -162,6 +163,7 @@ def trainer_of(
     seed: int,
 ) -> Any:
     model = SentenceTransformer(str(start), device="cpu")
+    model[0].auto_model.get_input_embeddings().requires_grad_(requires_grad=False)
     directions = {
         "directions": ("query_to_doc", "doc_to_query"),
         "partition_mode": "per_direction",
@@ -190,6 +192,32 @@ def rate(timed: list[tuple[int, float]]) -> float:
     return pairs / sum(seconds for _, seconds in timed[WARMUP:])
 
 
+def measure(options: argparse.Namespace, folder: Path) -> None:
+    """Train both with one seed, and print a line for people and one with the figures."""
+    start = start_folder(options.model, options.layers, folder)
+    sides = captions(PAIRS * options.micro_batches * options.updates)
+    ours = Contrasting(start, sides, options.micro_batches, options.measure)
+    timed = AlternatingUpdates(
+        ours.updates(), lambda: PAIRS * options.micro_batches, time.process_time
+    )
+    trainer = trainer_of(
+        start, sides, timed, options.micro_batches, options.updates, options.measure
+    )
+    trainer.train()
+    trainer.model.save(str(folder / "theirs"))
+    figures = {
+        "start": retrieval(start),
+        "rates": [rate(timed.interlace), rate(timed.trainer)],
+        "scores": [retrieval(ours.save(folder / "ours")), retrieval(folder / "theirs")],
+    }
+    rates = figures["rates"]
+    print(
+        f"seed {options.measure}: pairs/s {rates[0]:.1f} and {rates[1]:.1f}, ratio {rates[0] / rates[1]:.2f}; P@1 of "
+        "{:.1f} becomes {:.1f} and {:.1f}".format(figures["start"], *figures["scores"])
+    )
+    print(json.dumps(figures))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -199,36 +227,27 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=60)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--micro-batches", type=int, default=1)
+    parser.add_argument("--measure", type=int, metavar="SEED", help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
     logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    if options.measure is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(options, Path(folder))
+        return
     print(environment(), flush=True)
-    sides = captions(PAIRS * options.micro_batches * options.updates)
-    scores: dict[str, list[float]] = {"interlace": [], "sentence-transformers": []}
-    with tempfile.TemporaryDirectory() as folder:
-        start = start_folder(options.model, options.layers, Path(folder))
-        print(f"{len(sides[0])} pairs; P@1 of the start {retrieval(start):.1f}", flush=True)
-        for seed in range(options.seeds):
-            ours = Contrasting(start, sides, options.micro_batches, seed)
-            timed = AlternatingUpdates(
-                ours.updates(), lambda: PAIRS * options.micro_batches, time.process_time
-            )
-            trainer = trainer_of(
-                start, sides, timed, options.micro_batches, options.updates, seed
-            )
-            trainer.train()
-            trainer.model.save(str(Path(folder, "theirs")))
-            scores["sentence-transformers"].append(retrieval(Path(folder, "theirs")))
-            scores["interlace"].append(retrieval(ours.save(Path(folder, "ours"))))
-            rates = [rate(timed.interlace), rate(timed.trainer)]
-            print(
-                f"seed {seed}: pairs/s {rates[0]:.1f} and {rates[1]:.1f}, ratio {rates[0] / rates[1]:.2f}; P@1 "
-                f"{scores['interlace'][-1]:.1f} and {scores['sentence-transformers'][-1]:.1f}",
-                flush=True,
-            )
-    for name, values in scores.items():
+    settings = [f"--{name.replace('_', '-')}={value}" for name, value in vars(options).items()]
+    settings = [setting for setting in settings if not setting.startswith("--measure")]
+    figures = [
+        measure_in_new_process(__file__, seed, *settings) for seed in range(options.seeds)
+    ]
+    for number, name in enumerate(("interlace", "sentence-transformers")):
+        scores = [figure["scores"][number] for figure in figures]
+        rates = [figure["rates"][number] for figure in figures]
         print(
-            f"{name}: P@1 {statistics.mean(values):.1f}, {min(values):.1f} to {max(values):.1f}"
+            f"{name}: P@1 {statistics.mean(scores):.1f} ({min(scores):.1f} to {max(scores):.1f}), pairs/s "
+            f"{statistics.mean(rates):.1f}"
         )
 
 
