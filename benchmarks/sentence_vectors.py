@@ -6,10 +6,11 @@ Targets: the same retrieval within seeds, and at least as many pairs/s.
 
 Both start from the first layers of the same checkpoint, pool the mean, and train on the same English and German
 captions (Multi30k): InfoNCE in both directions with temperature 0.05, updates of the same mean number of pairs, fused
-AdamW at a constant learning rate, dropout, frozen input embeddings (which would take most of the memory), float32. sentence-transformers draws pairs at random
-(MultipleNegativesRankingLoss; with micro-batches, CachedMultipleNegativesRankingLoss with as many); interlace draws
-pairs of similar length. Updates alternate in one process. Both models are scored in sentence-transformers: retrieval of
-1,000 German and English sentences of Tatoeba, P@1, mean of both directions.
+AdamW at a constant learning rate, dropout, float32. Input embeddings, which would take most of the memory, are frozen.
+sentence-transformers draws pairs at random (MultipleNegativesRankingLoss; with micro-batches,
+CachedMultipleNegativesRankingLoss with as many); interlace draws pairs of similar length. Updates alternate in one
+process, and their processor time is compared. Both models are scored in sentence-transformers: retrieval of 1,000
+German and English sentences of Tatoeba, P@1, mean of both directions.
 """
 
 from __future__ import annotations
