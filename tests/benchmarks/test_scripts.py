@@ -4,8 +4,10 @@ import importlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from interlace.experiments.mining import MinedPairs
 from interlace.models.settings import Shape
 
 
@@ -47,3 +49,14 @@ def test_draws_tokens_of_the_given_vocabulary_size(load_benchmark, monkeypatch, 
     shown = capsys.readouterr().out
     assert "vocabulary 500, " in shown
     assert "expected ratio of weam: " in shown
+
+
+def test_f1_of_mined_pairs_by_threshold(load_benchmark):
+    """Of two gold pairs, the first and the third mined pair are correct."""
+    module = load_benchmark("bitext_mining")
+    numbers = np.arange(3)
+    mined = MinedPairs(numbers, numbers, np.array([3.0, 2.0, 1.0]))
+    scores, f1 = module.f1_by_threshold(mined, [True, False, True], 2)
+    assert f1 == pytest.approx([200 / 3, 50, 80])
+    at = [module.f1_at(scores, f1, threshold) for threshold in (4, 3, 1.5, 0)]
+    assert at == pytest.approx([0, 200 / 3, 50, 80])

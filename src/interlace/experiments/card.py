@@ -140,12 +140,17 @@ def _scores(into: Path) -> list[list[str]]:
 def _metadata(recipe: Recipe, config: JsonObject) -> ModelCardData:
     from huggingface_hub import ModelCardData
 
+    from interlace.objectives.common.sentence_vectors import SentenceVectorObjective
+
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)
     pipeline_tag = "fill-mask"
     if recipe.causal:
         pipeline_tag = "text-generation"
     if recipe.seq2seq:
         pipeline_tag = "translation"
+    trained = [recipe.objective(name) for name in recipe.objectives]
+    if any(isinstance(objective, SentenceVectorObjective) for objective in trained):
+        pipeline_tag = "sentence-similarity"
     objectives = [plain(name).replace("_", "-") for name in recipe.objectives]
     is_modernbert_decoder = config.get("decoder", {}).get("model_type") == "modernbert"
     return ModelCardData(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.names import file_in
 from interlace.core.ragged import IntArray
@@ -75,7 +75,7 @@ def build_mixture(workspace: Workspace, traits: Traits, *, packed: bool = False)
     for name in recipe.objectives:
         try:
             sources += _sources(workspace, name, traits, packed=packed)
-        except (SettingsError, DataError) as error:
+        except (SettingsError, DataError, CheckpointError) as error:
             raise type(error)(
                 f"recipe {recipe.name!r}, [objectives.{name}]: {error}"
             ) from error
