@@ -33,6 +33,7 @@ WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 STATE = "state.json"
 _STEP = "step"  # the optimizer's count of updates of a weight
+_MOMENTS = (("exp_avg", "exp_avg_sq", _STEP), ("momentum_buffer",))  # of AdamW, of Muon
 
 
 @json_record
@@ -109,15 +110,14 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> Ch
 
 
 def _load_moments(file: Path, parameters: Mapping[str, Tensor], optimizer: Optimizer) -> None:
-    """Load the optimizer's state, of which each weight has all tensors or none."""
+    """Load the optimizer's state, of which each weight has all tensors of an algorithm or none."""
     tensors = _tensors(file)
-    moments = sorted({key.partition(":")[0] for key in tensors})
     for key, value in tensors.items():
         moment, _, name = key.partition(":")
         if name not in parameters:
             hint = nearest(name, parameters)
             raise CheckpointError(f"{file}: {key} belongs to no weight of the model{hint}")
-        for expected in moments:
+        for expected in next((names for names in _MOMENTS if moment in names), ()):
             if f"{expected}:{name}" not in tensors:
                 raise CheckpointError(
                     f"{file}: lacks {expected}:{name}; expected it beside {key}"
