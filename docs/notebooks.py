@@ -74,6 +74,8 @@ def stored(outputs: list[Any], folder: str) -> list[Any]:
             if results and results[-1].get("name") == output.name:
                 results[-1].text += output.text  # a stream arrives in parts
                 continue
+        if len(data) > 1:
+            data.pop("text/plain", None)  # of a table or figure, which holds keys and times
         for kind, content in data.items():
             data[kind] = plain(content, folder)
         results.append(output)

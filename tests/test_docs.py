@@ -120,6 +120,7 @@ def test_stored_outputs_are_of_the_cells_and_name_no_machine(path):
     assert stored
     for output in stored:
         text = "".join("".join(content) for content in output.values())
+        assert text
         assert "stderr" not in output
         assert not re.search(r"(?:^|[\s'\"(=])/\w+/|0x[0-9a-f]{8}", text), text
     assert path.stat().st_size < 50_000
