@@ -66,7 +66,7 @@ def test_a_new_head_is_trained_alone(starts, recipe, tmp_path, monkeypatch, capl
     caplog.set_level("INFO", "interlace")
     start = starts[1]
     experiment.pretrain(recipe(start), tmp_path / "run")
-    assert "trained a new one alone for 100 updates" in caplog.text
+    assert "trained a new one alone for" in caplog.text
     trained = load(tmp_path / "run/model")
     before = load(start, Vocab.load(start)).model.base_model.state_dict()
     after = trained.model.base_model.state_dict()

@@ -8,6 +8,7 @@ Out-of-Distribution", section 3.4).
 from __future__ import annotations
 
 import logging
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,15 +22,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_STEPS = 100  # the loss settles: later ones lower it by less than 1 %
+_MAX_STEPS = 500
+_WINDOW = 50  # updates over which losses are averaged
+_MIN_GAIN = 0.01  # of the loss from one window to the next; below it, the loss has settled
 _LEARNING_RATE = 3e-3
 
 
 def train_fresh_head(training: Training) -> None:
-    """Train the vocabulary head alone on the first batches of the mixture, in place; all other weights stay.
+    """Train the vocabulary head alone on the first batches of the mixture, in place, until its loss settles.
 
-    It depends on the mixture and its seed only, so an interrupted run repeats it exactly. Objectives that do not use
-    the head are left out.
+    All other weights stay. The result depends on the mixture and its seed only, so an interrupted run repeats it
+    exactly. Objectives that do not use the head are left out.
     """
     accelerator = training.accelerator
     mixture = training.mixture
@@ -38,9 +41,9 @@ def train_fresh_head(training: Training) -> None:
     if not head:
         return
     optimizer = torch.optim.AdamW(head, lr=_LEARNING_RATE)
-    losses = []
+    losses: list[float] = []
     with eval_mode(model):
-        for draw in mixture.draws(0, _STEPS, (), slots=1):
+        for draw in mixture.draws(0, _MAX_STEPS, (), slots=1):
             source = mixture.sources[draw.source]
             if isinstance(source.learner, UpdateObjective):
                 continue
@@ -53,10 +56,20 @@ def train_fresh_head(training: Training) -> None:
                 weight.grad = gradient
             optimizer.step()
             losses.append(loss.item())
+            if _is_settled(losses):
+                break
     optimizer.zero_grad()
     with torch.no_grad():
         for weight in head:  # processes may round differently
             weight.copy_(broadcast(weight.detach()))
     if losses:
         message = "no vocabulary head in the checkpoint: trained a new one alone for %d updates, loss %.2f to %.2f"
-        log.info(message, len(losses), losses[0], losses[-1])
+        log.info(message, len(losses), losses[0], fmean(losses[-_WINDOW:]))
+
+
+def _is_settled(losses: list[float]) -> bool:
+    """Return whether the last window of losses is hardly below the one before."""
+    if len(losses) < 2 * _WINDOW:
+        return False
+    earlier = fmean(losses[-2 * _WINDOW : -_WINDOW])
+    return fmean(losses[-_WINDOW:]) > (1 - _MIN_GAIN) * earlier
