@@ -10,7 +10,7 @@ van Schijndel 2021, "All Bark and No Bite").
 Words are aligned if any of their subwords are, as in both papers.
 
 Layer and standards are chosen in float32 on every machine. The text is then encoded in bfloat16 where the processor has
-it, so links near the threshold may differ between machines (error rates on seven gold sets by at most 0.05 points).
+it, so links near the threshold may differ between machines (error rates on seven gold sets by at most 0.06 points).
 
 Legend: B pairs; I source and J target units (subwords) of the longest; H width. `real` (B, I, J) is true where
 both units exist.
