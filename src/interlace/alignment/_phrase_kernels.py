@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import Int32Array, IntArray
 
 Words = Int32Array
@@ -53,7 +53,7 @@ def consistent(
     return spans[:used].copy(), counts
 
 
-@compiled
+@inner
 def _starting_at(
     a: int,
     reach: Reach,
@@ -85,7 +85,7 @@ def _starting_at(
     return spans, used
 
 
-@compiled
+@inner
 def _fill_reach(reach: Reach, links: Int32Array) -> bool:
     """Fill in the first and last partner of each word; return whether all links are inside their sentences."""
     source_low, source_high, target_low, target_high = reach
@@ -105,7 +105,7 @@ def _fill_reach(reach: Reach, links: Int32Array) -> bool:
     return True
 
 
-@compiled
+@inner
 def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
     """Return the first and last partner of all words of a span."""
     first = low[start]
@@ -116,7 +116,7 @@ def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
     return first, last
 
 
-@compiled
+@inner
 def _grown(spans: Int32Array, used: int, more: int) -> Int32Array:
     larger = np.empty((2 * len(spans) + more, 4), np.int32)
     for row in range(used):  # assigning a slice would take seconds to compile
@@ -125,7 +125,7 @@ def _grown(spans: Int32Array, used: int, more: int) -> Int32Array:
     return larger
 
 
-@compiled
+@inner
 def _emit(
     spans: Int32Array,
     used: int,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import BoolArray, ByteArray, Int32Array, IntArray
 
 Links = Int32Array  # (total, 2)
@@ -76,7 +76,7 @@ def combine(
     return links[:used].copy(), counts
 
 
-@compiled
+@inner
 def _marked(forward: Links, backward: Links) -> Pair:
     """Return the pair with the origin of its links."""
     source_words = 0
@@ -96,14 +96,14 @@ def _marked(forward: Links, backward: Links) -> Pair:
     )
 
 
-@compiled
+@inner
 def _keep(pair: Pair, source: int, target: int) -> None:
     pair.marks[target, source] |= KEPT
     pair.source_linked[source] = True
     pair.target_linked[target] = True
 
 
-@compiled
+@inner
 def _grow(pair: Pair) -> None:
     """Add neighbors of kept links that align an unaligned word until there are none."""
     rows, columns = pair.marks.shape
@@ -123,7 +123,7 @@ def _grow(pair: Pair) -> None:
                         added = True
 
 
-@compiled
+@inner
 def _finish(pair: Pair, direction: int, one_is_enough: bool) -> None:
     """Add the remaining links of a direction whose words are both unaligned, or one of them if that is enough."""
     rows, columns = pair.marks.shape

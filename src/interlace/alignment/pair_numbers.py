@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import Int32Array, IntArray
 
 # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
@@ -40,6 +40,8 @@ class PairTable(NamedTuple):
     @classmethod
     def of(cls, pairs: Int32Array) -> PairTable:
         """Number distinct pairs, shape (n, 2), in their order."""
+        if not len(pairs):
+            return cls.empty()  # without compiling the loop
         columns = np.ascontiguousarray(pairs.T, np.int32)
         return _add_all(cls.empty(), columns[0], columns[1])
 
@@ -49,13 +51,13 @@ class PairTable(NamedTuple):
         return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
-@compiled
+@inner
 def key_of(first: int, second: int) -> np.int64:
     """Return a pair as one integer."""
     return (np.int64(first) << 32) | np.int64(second)
 
 
-@compiled
+@inner
 def _slot(slots: Int32Array, keys: IntArray, key: np.int64) -> np.int64:
     """Return the slot of a key, or the empty slot for it."""
     mixed = np.uint64(key) * _ODD
@@ -65,13 +67,13 @@ def _slot(slots: Int32Array, keys: IntArray, key: np.int64) -> np.int64:
     return slot
 
 
-@compiled
+@inner
 def number_of(slots: Int32Array, keys: IntArray, first: int, second: int) -> int:
     """Return the number of a pair, 0 if the table lacks it."""
     return int(slots[_slot(slots, keys, key_of(first, second))])
 
 
-@compiled
+@inner
 def add(
     slots: Int32Array,
     keys: IntArray,
@@ -89,7 +91,7 @@ def add(
     return int(slots[slot])
 
 
-@compiled
+@inner
 def with_room(table: PairTable, pairs: int) -> PairTable:
     """Return the table, or a larger copy if it lacks room for so many new pairs."""
     size = len(table.keys)

@@ -5,7 +5,11 @@ import os
 from numba import njit
 
 # Machine code is cached beside the module, and other threads run while it does.
-compiled = njit(cache=True, nogil=True)
+OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+compiled = njit(**OPTIONS)
+# of kernels that Python does not call, which compile faster
+INNER_OPTIONS = {**OPTIONS, "no_cpython_wrapper": True}
+inner = njit(**INNER_OPTIONS)
 
 
 def processors() -> int:

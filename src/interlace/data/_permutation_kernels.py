@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import AnyArray, IntArray
 
 Numbers = IntArray
@@ -85,7 +85,7 @@ def cuts(ascending: AnyArray, budget: int) -> Numbers:
     return borders[: batch + 2].copy()
 
 
-@compiled
+@inner
 def _bits(size: Any) -> int:
     """Return the bits of the smallest network that permutes `size` numbers."""
     bits = _MIN_BITS
@@ -94,7 +94,7 @@ def _bits(size: Any) -> int:
     return bits
 
 
-@compiled
+@inner
 def _image(
     number: Any,
     size: Any,

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import Int32Array, IntArray, Ragged
 
 Types = Int32Array
@@ -144,7 +144,7 @@ def _add_atomically(_typing: Any, array: Any, place: Any, value: Any) -> Any:  #
 add_atomically: Any = intrinsic(_add_atomically)
 
 
-@compiled
+@inner
 def _position(keys: Slots, key: int) -> int:
     """Return the position of a key in a set, whose size is a power of two, or of the empty slot for it."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -164,7 +164,10 @@ def _collect(
     keys: Slots,
 ) -> Slots:
     """Add the type pairs of one set to its keys, source << 32 | target; return them, enlarged if needed."""
-    used = np.count_nonzero(keys != EMPTY)
+    used = 0
+    for key in keys:
+        if key != EMPTY:
+            used += 1
     for row in range(len(source_offsets) - 1):
         target_words = target_offsets[row + 1] - target_offsets[row]
         for i in range(source_offsets[row], source_offsets[row + 1]):
@@ -183,7 +186,7 @@ def _collect(
     return keys
 
 
-@compiled
+@inner
 def _enlarged(keys: Slots) -> Slots:
     larger = np.full(2 * len(keys), EMPTY, np.int64)
     for key in keys:
@@ -193,7 +196,7 @@ def _enlarged(keys: Slots) -> Slots:
     return larger
 
 
-@compiled
+@inner
 def first_slot(low: int, high: int, target: int) -> int:
     """Return the slot where the search for a target type begins in the row of slots low to high.
 
@@ -204,7 +207,7 @@ def first_slot(low: int, high: int, target: int) -> int:
     return low + int(np.int64((mixed * np.uint64(high - low)) >> np.uint64(32)))
 
 
-@compiled
+@inner
 def slot_from(slot: int, low: int, high: int, targets: Types, target: int) -> int:
     """Return the slot of a target type in a row, or the empty slot for it, searching from `slot` on."""
     while targets[slot] != target and targets[slot] != EMPTY:
@@ -214,7 +217,7 @@ def slot_from(slot: int, low: int, high: int, targets: Types, target: int) -> in
     return slot
 
 
-@compiled
+@inner
 def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int:
     """Return the slot of a type pair, or the empty slot for it."""
     low = starts[source]

@@ -25,7 +25,7 @@ from interlace.aligners.diagonal.cooccurrence import (
     place_in_row,
     slot_from,
 )
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray, Ragged
 
 Types = Int32Array
@@ -138,7 +138,7 @@ class Sums(NamedTuple):
 # ---- E-step ----
 
 
-@compiled
+@inner
 def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
@@ -153,7 +153,7 @@ def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
             curves.target_fall[way, j] = 1.0 / rise
 
 
-@compiled
+@inner
 def nearness(curves: Curves, way: int, i: int, j: int) -> float:
     """Return exp(-tension * |i/m - j/n|)."""
     below = curves.source_rise[way, i] * curves.target_fall[way, j]
@@ -189,14 +189,18 @@ def expect(
     return totals
 
 
-@compiled
+@inner
 def _buffers(rows: Rows, first: int, last: int) -> tuple[Curves, Cells, Sums]:
     """Return memory for the largest of the pairs first to last."""
-    source_words = np.diff(rows.source_offsets[first : last + 1])
-    target_words = np.diff(rows.target_offsets[first : last + 1])
-    m = source_words.max()
-    n = target_words.max()
-    most = (source_words * target_words).max()  # cells
+    m = 0
+    n = 0
+    most = 0  # cells
+    for row in range(first, last):
+        source_words = rows.source_offsets[row + 1] - rows.source_offsets[row]
+        target_words = rows.target_offsets[row + 1] - rows.target_offsets[row]
+        m = max(m, source_words)
+        n = max(n, target_words)
+        most = max(most, source_words * target_words)
     slots = np.empty(most, np.int64)
     met = np.empty(most, np.int32)
     return (
@@ -206,7 +210,7 @@ def _buffers(rows: Rows, first: int, last: int) -> tuple[Curves, Cells, Sums]:
     )
 
 
-@compiled
+@inner
 def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -> None:
     """Find the slots of all cells of a pair, UNSEEN_SLOT for type pairs that the model lacks.
 
@@ -232,7 +236,7 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
                 cells.slots[cell] = UNSEEN_SLOT if model.targets[slot] == EMPTY else slot
 
 
-@compiled
+@inner
 def _weigh(
     m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums
 ) -> None:
@@ -260,7 +264,7 @@ def _weigh(
         sums.source_sizes[i] = sizes
 
 
-@compiled
+@inner
 def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each sum of weights by its inverse, null word included, and each size by 1, the mass to distribute."""
     for place in range(len(words)):
@@ -268,13 +272,13 @@ def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Fl
         sizes[place] = 1.0
 
 
-@compiled
+@inner
 def _fixed(count: float) -> np.int64:
     """Return a count in units of 1 / FIXED."""
     return np.int64(count * UNIT + 0.5)
 
 
-@compiled
+@inner
 def _count_links(
     m: int, n: int, cells: Cells, sums: Sums, counts: Counts, totals: Counts
 ) -> None:
@@ -298,7 +302,7 @@ def _count_links(
     totals[1] += np.int64(far * UNIT + 0.5)
 
 
-@compiled
+@inner
 def _count_null(words: Types, remaining: Floats, counts: Counts) -> None:
     """Count the remaining mass of each word for the null word."""
     for word in range(len(words)):
@@ -375,7 +379,7 @@ def maximize(
                 counts.links[slot] = 0
 
 
-@compiled
+@inner
 def _one_side(distance: float, step: float, tension: float, terms: int) -> tuple[float, float]:
     """Return the sums of exp(-tension * d) and d * exp(-tension * d) over d = distance, distance + step, .."""
     rest = -math.expm1(-tension * step)  # 1 - ratio, exact for small values
@@ -456,11 +460,14 @@ def decide(
         forward = cells.forward[: m * n].reshape(m, n)
         _choose(backward, sums.source_sizes, decisions.source_partners[source_words])
         _choose(forward.T, sums.target_sizes, decisions.target_partners[target_words])
-        decisions.source_sums[source_words] = sums.source_weights[:m]
-        decisions.target_sums[target_words] = sums.target_weights[:n]
+        # a slice that is assigned to a slice compiles for seconds
+        for i in range(m):
+            decisions.source_sums[source_words.start + i] = sums.source_weights[i]
+        for j in range(n):
+            decisions.target_sums[target_words.start + j] = sums.target_weights[j]
 
 
-@compiled
+@inner
 def _add_null(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each size by the weight of the null word, and add it to the sum of weights."""
     for word in range(len(words)):
@@ -469,7 +476,7 @@ def _add_null(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: 
         weights[word] += sizes[word]
 
 
-@compiled
+@inner
 def _choose(weights: Floats, null_weights: Floats, partners: Types) -> None:
     """Find the first of the best partners of each word, a row of weights; NULL if the null word is as good."""
     for word in range(len(partners)):
@@ -482,7 +489,7 @@ def _choose(weights: Floats, null_weights: Floats, partners: Types) -> None:
                 partners[word] = partner
 
 
-@compiled
+@inner
 def _thetas(model: DiagonalModel, source: int, target: int) -> tuple[float, float]:
     """Return the probabilities of a pair of types, forward and backward."""
     if source < 0 or target < 0:

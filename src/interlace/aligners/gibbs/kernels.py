@@ -25,7 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
-from interlace.core.kernels import compiled
+from interlace.core.kernels import INNER_OPTIONS, OPTIONS, compiled, inner
 from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray
 
 Types = Int32Array
@@ -136,10 +136,11 @@ def number_cells(table: PairTable, text: Words) -> PairTable:
 
 
 @compiled
-def twins(types: Types, starts: Offsets, type_count: int) -> Types:
-    """(words,) the position in its row of the next word of the same type, cyclically."""
-    following = np.empty(len(types), np.int32)
-    latest = np.full(type_count, -1, np.int64)
+def twins(types: Types, starts: Offsets, latest: Offsets, following: Types) -> None:
+    """Fill in, by word, the position in its row of the next word of the same type, cyclically.
+
+    latest: -1 by type.
+    """
     for row in range(len(starts) - 1):
         for word in range(starts[row], starts[row + 1]):
             kind = types[word]
@@ -148,7 +149,6 @@ def twins(types: Types, starts: Offsets, type_count: int) -> Types:
             if before >= starts[row]:
                 following[word], following[before] = following[before], following[word]
             latest[kind] = word
-    return following
 
 
 @compiled
@@ -189,7 +189,7 @@ def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> N
             cell += many
 
 
-@compiled
+@inner
 def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
     if model != FERTILITY or kind < 0:
@@ -197,14 +197,14 @@ def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np
     return fertility[kind, min(links, fertility.shape[1] - 1)]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER_OPTIONS, error_model="numpy")
 def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the factor of a candidate that does not depend on the drawing word: fertility ratio / count."""
     score = np.float32(1) / np.float32(words[kind])
     return score * _fertility_ratio(fertility, kind, links, model)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER_OPTIONS, error_model="numpy")
 def _change_link(
     words: Offsets, links: Types, score: Floats, kinds: Types, twins: Types, partner: int, change: int,
     fertility: Floats, model: int,
@@ -224,7 +224,7 @@ def _change_link(
             break
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
 def _weigh_words(
     weight: Any, score: Any, pairs: Any, cells: Any, first: int, many: int
 ) -> np.float32:
@@ -238,7 +238,7 @@ def _weigh_words(
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
 def _weigh_places(
     weight: Any, score: Any, pairs: Any, cells: Any, ahead: Any, back: Any, first: int, many: int,
     jumps: tuple[int, int],
@@ -256,7 +256,7 @@ def _weigh_places(
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
 def _keep(weight: Any, posterior: Any, first: int, many: int, share: np.float32) -> None:
     """Add the probabilities of all candidates to their cells."""
     start = np.uint64(first)
@@ -264,7 +264,7 @@ def _keep(weight: Any, posterior: Any, first: int, many: int, share: np.float32)
         posterior[start + i] += weight[i] * share
 
 
-@compiled
+@inner
 def next_random(state: np.uint64) -> np.uint64:
     """Return the state of a xorshift generator after one draw (Marsaglia 2003)."""
     state ^= state << np.uint64(13)
@@ -272,13 +272,13 @@ def next_random(state: np.uint64) -> np.uint64:
     return state ^ (state << np.uint64(17))
 
 
-@compiled
+@inner
 def below_one(state: np.uint64) -> np.float32:
     """Return a number in [0, 1) from the upper bits of a state."""
     return np.float32(state >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
 
-@compiled
+@inner
 def draw(weight: Floats, many: int, total: np.float32, point: np.float32) -> int:
     """Return the candidate at a point of the cumulative weights, NONE beyond their sum."""
     if point >= total:
@@ -291,7 +291,7 @@ def draw(weight: Floats, many: int, total: np.float32, point: np.float32) -> int
     return i
 
 
-@compiled
+@inner
 def followers(
     chosen: Types, links: Types, following: Types, begin: int, end: int, many: int
 ) -> None:
@@ -305,7 +305,7 @@ def followers(
             links[after] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS, error_model="numpy")
 def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
     text: Words, chosen: Types, counts: SamplerCounts, tables: Tables, tally: Tally, state: Any
 ) -> Any:
@@ -390,7 +390,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
 # ---- new pairs ----
 
 
-@compiled
+@inner
 def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
     """Fill in the translation probabilities of all cells of a pair; -1 is an unknown word."""
     slots, keys, _ = known.table
@@ -410,7 +410,7 @@ def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
             cell += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER_OPTIONS, error_model="numpy")
 def _weigh_jumps(weight: Any, ahead: Any, back: Any, many: int, to: int, away: int) -> None:
     """Multiply weights by the jumps to and from each candidate; to, away: indices of those of the first candidate."""
     jump_to = np.uint64(to)  # unsigned indices let the compiler drop checks
@@ -419,7 +419,7 @@ def _weigh_jumps(weight: Any, ahead: Any, back: Any, many: int, to: int, away: i
         weight[i] *= ahead[jump_to + i] * back[jump_away + i]
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
 def _sum(weight: Any, many: int) -> np.float32:
     """Return the sum of the weights.
 
@@ -431,7 +431,7 @@ def _sum(weight: Any, many: int) -> np.float32:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER_OPTIONS, error_model="numpy")
 def _sweep_new(
     by: Types, to: Types, cells: Floats, known: Known, tables: Tables, model: int, buffers: Buffers, out: Floats,
     share: np.float32, state: np.uint64,
@@ -482,7 +482,7 @@ def _sweep_new(
     return state
 
 
-@compiled
+@inner
 def _seed(by: Types, to: Types, seed: np.uint64) -> np.uint64:
     """Return a state that depends on the pair's words only, so that its alignment does not depend on its position."""
     state = seed | np.uint64(1)

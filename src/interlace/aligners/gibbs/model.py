@@ -146,7 +146,11 @@ class Posteriors:
         """(cells,) the mean of both directions, rows by source word."""
         mean = np.empty_like(self.by_target)
         kernels.transpose(
-            self.source_starts, self.target_starts, self.cell_starts, self.by_target, mean
+            self.source_starts,
+            self.target_starts,
+            self.cell_starts,
+            self.by_target.view(np.uint32),  # one kernel for all values of 32 bits
+            mean.view(np.uint32),
         )
         mean += self.by_source
         mean *= np.float32(0.5)

@@ -185,7 +185,9 @@ class Sampler:
         words = view.words
         drawn_cut, drawing_cut = view.cuts
         drawn_types = drawn_cut.size
-        twins = kernels.twins(words.by, words.by_starts, drawn_types)
+        twins = np.empty_like(words.by)
+        latest = np.full(drawn_types, -1, np.int64)
+        kernels.twins(words.by, words.by_starts, latest, twins)
         self.words = words._replace(twins=twins)
         drawn_lengths = np.diff(words.by_starts)
         drawing_lengths = np.diff(words.to_starts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import Int32Array
 from interlace.derived.common.arrays import Bits, Bytes, Codes, Flags, Floats, Ints
 from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIGHT
@@ -26,7 +26,7 @@ def _mixed(value: np.uint64) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@compiled
+@inner
 def _hashed(
     codes: Codes,
     start: int,
@@ -72,7 +72,7 @@ _BLANK = ord(" ")
 _PERIOD = ord(".")
 
 
-@compiled
+@inner
 def _copied(
     codes: Codes,
     start: int,
@@ -180,7 +180,7 @@ def find_ends(
                 cuts[word - 1] = False
 
 
-@compiled
+@inner
 def _classify(
     words: Any,
     traits: Bytes,
@@ -213,7 +213,7 @@ def _classify(
         states[word] = _ENDS if at_end else _INSIDE
 
 
-@compiled
+@inner
 def _ends_abbreviation(
     words: Any,
     traits: Bytes,
@@ -285,7 +285,7 @@ def _pieces(runs: Any, run: int) -> Ints:
     return firsts[: count + 1]
 
 
-@compiled
+@inner
 def _write_pieces(firsts: Ints, numbers: Ints, order: Ints) -> None:
     """Fill `order` with the words of a run's pieces, which come in the order of their numbers."""
     at = firsts[0]
@@ -305,7 +305,7 @@ _MAX_ORDERED = 12  # words of a family; their subsets are enumerated
 _MAX_WEIGHT = 10.0  # so that products over all pairs of twelve items fit a float64
 
 
-@compiled
+@inner
 def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
     """Return (2^n, n) the factor of placing item j after all items of a set, and (2^n,) the sum over a set's orders.
 
@@ -413,7 +413,7 @@ def invalid_line(heads: Ints, offsets: Ints) -> int:
     return 0
 
 
-@compiled
+@inner
 def _descends(heads: Ints, word: int, top: int) -> bool:
     """Whether a word is `top` or a descendant of it."""
     while word not in {-1, top}:
@@ -421,7 +421,7 @@ def _descends(heads: Ints, word: int, top: int) -> bool:
     return word == top
 
 
-@compiled
+@inner
 def _crossing(heads: Ints) -> int:
     """Return the dependent of the shortest arc over a word that is no descendant of its head; -1 if there is none."""
     shortest = len(heads) + 1
@@ -537,7 +537,7 @@ def order_words(
                 _arrange(movable, items, weights[kind], is_known[kind], random_bits)
 
 
-@compiled
+@inner
 def _arrange(
     family: Ints,
     items: Ints,

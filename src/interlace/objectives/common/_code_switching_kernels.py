@@ -9,7 +9,7 @@ import unicodedata
 
 import numpy as np
 
-from interlace.core.kernels import compiled
+from interlace.core.kernels import compiled, inner
 from interlace.core.ragged import BoolArray, DoubleArray, Int32Array, IntArray
 from interlace.objectives.common.exchanges import Exchanges, LineColumns
 from interlace.text.characters import CharacterClasses
@@ -150,7 +150,7 @@ def write_lines(
         _copy(text, matrix_line, (place, stop), (next_word, word_count), written, row)
 
 
-@compiled
+@inner
 def _characters_of(text: LineColumns, line: int, words: Spans) -> tuple[int, int]:
     """Return where a run of words of a line begins and ends among all characters."""
     first_word = text.first_words[line]
@@ -159,7 +159,7 @@ def _characters_of(text: LineColumns, line: int, words: Spans) -> tuple[int, int
     return text.starts[line] + begin, text.starts[line] + end
 
 
-@compiled
+@inner
 def _set_space(written: LineColumns, row: int, phrase_has_space: bool, kind_after: int) -> None:
     """Keep, remove or add the space at the end of a written row, before a phrase is appended."""
     end = written.starts[row + 1]
@@ -178,7 +178,7 @@ def _set_space(written: LineColumns, row: int, phrase_has_space: bool, kind_afte
         written.starts[row + 1] = end + 1
 
 
-@compiled
+@inner
 def _copy(
     text: LineColumns,
     line: int,
