@@ -1,15 +1,16 @@
 """Compiled loops, and the number of processors that may run them."""
 
 import os
+from typing import Any
 
 from numba import njit
 
 # Machine code is cached beside the module, and other threads run while it does.
-OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
-compiled = njit(**OPTIONS)
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+compiled: Any = njit(**OPTIONS)
 # of kernels that Python does not call, which compile faster
 INNER_OPTIONS = {**OPTIONS, "no_cpython_wrapper": True}
-inner = njit(**INNER_OPTIONS)
+inner: Any = njit(**INNER_OPTIONS)
 
 
 def processors() -> int:

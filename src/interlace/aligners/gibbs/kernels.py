@@ -39,6 +39,11 @@ BURN, KEEP = 4, 8  # sweeps over a new pair: without and with counted posteriors
 UNIT = 1000  # one over the Dirichlet prior of a word translation, in links
 ALPHA = 1 / UNIT
 
+# loops in which a division by 0 gives infinity; the fast ones may also add in another order
+_outer_loop: Any = njit(**OPTIONS, error_model="numpy")
+_inner_loop: Any = njit(**INNER_OPTIONS, error_model="numpy")
+_fast_loop: Any = njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
+
 
 class Words(NamedTuple):
     """A text in one direction: types of both sides with the offsets of rows, and the numbers of type pairs by cell.
@@ -197,14 +202,14 @@ def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np
     return fertility[kind, min(links, fertility.shape[1] - 1)]
 
 
-@njit(**INNER_OPTIONS, error_model="numpy")
+@_inner_loop
 def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the factor of a candidate that does not depend on the drawing word: fertility ratio / count."""
     score = np.float32(1) / np.float32(words[kind])
     return score * _fertility_ratio(fertility, kind, links, model)
 
 
-@njit(**INNER_OPTIONS, error_model="numpy")
+@_inner_loop
 def _change_link(
     words: Offsets, links: Types, score: Floats, kinds: Types, twins: Types, partner: int, change: int,
     fertility: Floats, model: int,
@@ -224,7 +229,7 @@ def _change_link(
             break
 
 
-@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
+@_fast_loop
 def _weigh_words(
     weight: Any, score: Any, pairs: Any, cells: Any, first: int, many: int
 ) -> np.float32:
@@ -238,7 +243,7 @@ def _weigh_words(
     return total
 
 
-@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
+@_fast_loop
 def _weigh_places(
     weight: Any, score: Any, pairs: Any, cells: Any, ahead: Any, back: Any, first: int, many: int,
     jumps: tuple[int, int],
@@ -256,7 +261,7 @@ def _weigh_places(
     return total
 
 
-@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
+@_fast_loop
 def _keep(weight: Any, posterior: Any, first: int, many: int, share: np.float32) -> None:
     """Add the probabilities of all candidates to their cells."""
     start = np.uint64(first)
@@ -305,7 +310,7 @@ def followers(
             links[after] += 1
 
 
-@njit(**OPTIONS, error_model="numpy")
+@_outer_loop
 def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
     text: Words, chosen: Types, counts: SamplerCounts, tables: Tables, tally: Tally, state: Any
 ) -> Any:
@@ -410,7 +415,7 @@ def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
             cell += 1
 
 
-@njit(**INNER_OPTIONS, error_model="numpy")
+@_inner_loop
 def _weigh_jumps(weight: Any, ahead: Any, back: Any, many: int, to: int, away: int) -> None:
     """Multiply weights by the jumps to and from each candidate; to, away: indices of those of the first candidate."""
     jump_to = np.uint64(to)  # unsigned indices let the compiler drop checks
@@ -419,7 +424,7 @@ def _weigh_jumps(weight: Any, ahead: Any, back: Any, many: int, to: int, away: i
         weight[i] *= ahead[jump_to + i] * back[jump_away + i]
 
 
-@njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
+@_fast_loop
 def _sum(weight: Any, many: int) -> np.float32:
     """Return the sum of the weights.
 
@@ -431,7 +436,7 @@ def _sum(weight: Any, many: int) -> np.float32:
     return total
 
 
-@njit(**INNER_OPTIONS, error_model="numpy")
+@_inner_loop
 def _sweep_new(
     by: Types, to: Types, cells: Floats, known: Known, tables: Tables, model: int, buffers: Buffers, out: Floats,
     share: np.float32, state: np.uint64,
