@@ -1,16 +1,26 @@
 """Compiled loops, and the number of processors that may run them."""
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
-# Machine code is cached beside the module, and other threads run while it does.
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
-compiled: Any = njit(**OPTIONS)
-# of kernels that Python does not call, which compile faster
-INNER_OPTIONS = {**OPTIONS, "no_cpython_wrapper": True}
-inner: Any = njit(**INNER_OPTIONS)
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+def compiler(**options: Any) -> Callable[[Loop], Loop]:
+    """Return a decorator that compiles a loop: machine code is cached beside the module, and other threads run."""
+    decorator: Any = njit  # whose type hints lack options
+    return cast(
+        "Callable[[Loop], Loop]",
+        decorator(cache=True, nogil=True, no_cfunc_wrapper=True, **options),
+    )
+
+
+compiled = compiler()
+# of loops that Python does not call, which compile faster
+inner = compiler(no_cpython_wrapper=True)
 
 
 def processors() -> int:

@@ -21,11 +21,10 @@ a reference, which costs more than a cell.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
-from interlace.core.kernels import INNER_OPTIONS, OPTIONS, compiled, inner
+from interlace.core.kernels import compiled, compiler, inner
 from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray
 
 Types = Int32Array
@@ -40,9 +39,9 @@ UNIT = 1000  # one over the Dirichlet prior of a word translation, in links
 ALPHA = 1 / UNIT
 
 # loops in which a division by 0 gives infinity; the fast ones may also add in another order
-_outer_loop: Any = njit(**OPTIONS, error_model="numpy")
-_inner_loop: Any = njit(**INNER_OPTIONS, error_model="numpy")
-_fast_loop: Any = njit(**INNER_OPTIONS, fastmath=True, error_model="numpy")
+_outer_loop = compiler(error_model="numpy")
+_inner_loop = compiler(no_cpython_wrapper=True, error_model="numpy")
+_fast_loop = compiler(no_cpython_wrapper=True, fastmath=True, error_model="numpy")
 
 
 class Words(NamedTuple):
