@@ -35,7 +35,12 @@ def test_rejects_invalid_prior_counts(count):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save]
+    "name",
+    [
+        name
+        for name in ALIGNERS.names()
+        if ALIGNERS.get(name).can_save and "start" not in ALIGNERS.get(name).model_fields
+    ],
 )
 def test_huge_priors_decide_the_links(name):
     pairs = word_pairs(["a b"] * 3, ["x y"] * 3)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ALIGNER = "gibbs"
 ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
-CONTENTS = ("model.safetensors", "source.words", "target.words")
+CONTENTS = ("model.safetensors", "source.words", "target.words", "encoder/*")
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
 SMALLEST = float(np.finfo(np.float32).tiny)  # of positive numbers of a model
 
@@ -45,6 +45,11 @@ class TrainingText:
     languages: LanguagePair
     word_tokenizer: str
 
+    def may_be_in_languages_of(self, pairs: WordPairs) -> bool:
+        """Return whether a text is in the same languages, or those of one of both are unknown."""
+        is_known = ("source", "target") not in {self.languages, pairs.languages}
+        return not is_known or pairs.languages == self.languages
+
     def mismatch(self, pairs: WordPairs) -> str:
         """Return how a text to align differs, or an empty string if it does not or this is unknown."""
         if pairs.word_tokenizer != self.word_tokenizer:
@@ -52,8 +57,7 @@ class TrainingText:
                 f"trained on words of the word tokenizer {self.word_tokenizer!r}, but this text was tokenized by "
                 f"{pairs.word_tokenizer!r}"
             )
-        is_known = ("source", "target") not in {self.languages, pairs.languages}
-        if is_known and pairs.languages != self.languages:
+        if not self.may_be_in_languages_of(pairs):
             return f"trained on {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
         return ""
 
@@ -112,6 +116,9 @@ class FittedAligner(ABC):
         """Return the word types of source and target that the arrays refer to."""
         return [], []
 
+    def save_files(self, folder: Path) -> None:  # noqa: B027 - most have no such files
+        """Write what `Aligner.restore` needs besides arrays and word types into the folder of the model."""
+
     def save(self, folder: Path | str, pairs: WordPairs | None = None) -> None:
         """Write the model into a folder: `aligner.json`, `model.safetensors`, `source.words`, `target.words`.
 
@@ -138,6 +145,7 @@ class FittedAligner(ABC):
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
                 write_lines(partial / f"{side}.words", spellings)
+            self.save_files(partial)
 
 
 @dataclass(frozen=True)
@@ -211,8 +219,12 @@ class Aligner(RegistryEntry, ABC):
         arrays: Arrays,  # noqa: ARG002
         source_types: list[str],  # noqa: ARG002
         target_types: list[str],  # noqa: ARG002
+        folder: Path,  # noqa: ARG002
     ) -> FittedAligner:
-        """Rebuild a model from what `FittedAligner.arrays` and `FittedAligner.types` returned."""
+        """Rebuild a model from what `FittedAligner.arrays` and `FittedAligner.types` returned.
+
+        folder: of the model, with what `FittedAligner.save_files` wrote.
+        """
         raise DataError(f"the aligner {self.name!r} cannot be loaded from a folder")
 
 
@@ -259,7 +271,7 @@ def load_aligner(folder: Path | str) -> FittedAligner:
         raise DataError(f"{folder}: damaged aligner: {error}") from error
     lists = (must_exist(folder / f"{side}.words") for side in _SIDES)
     source, target = (list(read_lines(path)) if path.stat().st_size else [] for path in lists)
-    fitted: FittedAligner = aligner.restore(arrays, source, target)
+    fitted: FittedAligner = aligner.restore(arrays, source, target, folder)
     if metadata.trained_on is not None:
         # an entry may be a frozen dataclass
         object.__setattr__(fitted, "trained_on", metadata.trained_on)

@@ -124,31 +124,15 @@ class Similarity(SimilaritySettings, Aligner):
         pairs: WordPairs,
         priors: Lexicon | None = None,
         progress: Progress | None = None,  # noqa: ARG002
-    ) -> FittedAligner:
+    ) -> FittedSimilarity:
         """Load the encoder, choose the layer by the first pairs, and standardize by them; priors are not used."""
-        import torch
-
         from interlace.data.vocab import Vocab
-        from interlace.models.build import load
 
         check_usable(pairs, self.name)
         if priors is not None:
             log.warning("similarity: word translations are not used; ignoring the priors")
         vocab = Vocab.load(self.start)
-        backbone = load(self.start, vocab)
-        for note in backbone.notes:
-            log.info("%s", note)
-        device = self.device
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        try:
-            backbone = backbone.to(torch.device(device)).eval()
-        except (RuntimeError, AssertionError) as error:
-            # torch asserts that it was compiled for the device
-            reason = str(error).partition("\n")[0]
-            raise SettingsError(
-                f"similarity: device = {self.device!r} cannot be used: {reason}"
-            ) from error
+        backbone = self.load_backbone(vocab)
         layer = self._layer(backbone)
         if self.layer is not None or not self.standardize:
             truncate_layers(backbone, layer)
@@ -164,9 +148,30 @@ class Similarity(SimilaritySettings, Aligner):
             fitted.encoder,
             backbone=truncate_layers(backbone, layer),
             layer=layer,
-            half=backbone.device.type == "cpu" and has_fast_bfloat16(),
+            half=uses_half(backbone),
         )
         return FittedSimilarity(self, encoder, standards)
+
+    def load_backbone(self, vocab: Vocab) -> Backbone:
+        """Return the encoder on its device; raise a SettingsError if that cannot be used."""
+        import torch
+
+        from interlace.models.build import load
+
+        backbone = load(self.start, vocab)
+        for note in backbone.notes:
+            log.info("%s", note)
+        device = self.device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            return backbone.to(torch.device(device)).eval()
+        except (RuntimeError, AssertionError) as error:
+            # torch asserts that it was compiled for the device
+            reason = str(error).partition("\n")[0]
+            raise SettingsError(
+                f"similarity: device = {self.device!r} cannot be used: {reason}"
+            ) from error
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
         """Use a loaded backbone as it is; raise a SettingsError if it lacks the layer or language embeddings."""
@@ -329,9 +334,19 @@ class Standard:
 
     def of(self, units: Units) -> Units:
         """Return units with standardized vectors."""
-        device = units.vectors.device
-        vectors = (units.vectors - self.mean.to(device)) / self.deviation.to(device)
-        return Units(vectors, units.words)
+        return Units(self.scale(units.vectors), units.words)
+
+    def scale(self, vectors: Tensor) -> Tensor:
+        """Return (..., H) standardized vectors."""
+        return (vectors - self.mean.to(vectors.device)) / self.deviation.to(vectors.device)
+
+
+def standards_array(fitted: FittedSimilarity) -> FloatArray:
+    """(2, 2, H) mean and deviation of the vectors of the source and of the target; empty without standards."""
+    rows = []
+    for standard in fitted.standards or ():
+        rows.append([standard.mean.numpy(), standard.deviation.numpy()])
+    return np.array(rows, np.float32)
 
 
 class Moments:
@@ -405,6 +420,11 @@ class LayerSample:
             shorter = source.real.sum(1).minimum(target.real.sum(1))
             possible += int(shorter.sum())
         return mutual / max(possible, 1)
+
+
+def uses_half(backbone: Backbone) -> bool:
+    """Return whether a backbone on this device should multiply in bfloat16."""
+    return backbone.device.type == "cpu" and has_fast_bfloat16()
 
 
 def has_fast_bfloat16() -> bool:

@@ -62,24 +62,25 @@ def self_alignment_loss(
     import torch
     from torch.nn.functional import normalize
 
-    source, target = normalize(states.float(), dim=2).chunk(2)  # (B, L, H) each
     source_words, target_words = words.long().chunk(2)  # (B, L) each
     real = (source_words >= 0)[:, :, None] & (target_words >= 0)[:, None, :]  # (B, L, L)
-    scores = source @ target.transpose(1, 2) / temperature
-    scores = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
+    with torch.autocast(states.device.type, enabled=False):  # bf16 is too coarse for cosines
+        source, target = normalize(states.float(), dim=2).chunk(2)  # (B, L, H) each
+        cosines = source @ target.transpose(1, 2)
+    lowest = torch.finfo(cosines.dtype).min
+    scores = (cosines / temperature).masked_fill(~real, lowest)
     forward = scores.log_softmax(2)
     backward = scores.log_softmax(1)
 
-    rows = torch.arange(len(source), device=states.device)[:, None, None]
+    rows = torch.arange(len(real), device=states.device)[:, None, None]
     statistical = confidences[rows, source_words[:, :, None], target_words[:, None, :]]
     expected = ((forward + backward) / 2).detach().exp()
     targets = (expected + statistical) / 2
     linked = (targets > MIN_TARGET) & real
     targets = targets * linked
 
-    unlinked = torch.finfo(scores.dtype).min
-    source_mass = forward.masked_fill(~linked, unlinked).logsumexp(2)  # (B, L)
-    target_mass = backward.masked_fill(~linked, unlinked).logsumexp(1)
+    source_mass = forward.masked_fill(~linked, lowest).logsumexp(2)  # (B, L)
+    target_mass = backward.masked_fill(~linked, lowest).logsumexp(1)
     source_loss = (targets.amax(2) * source_mass).sum()
     target_loss = (targets.amax(1) * target_mass).sum()
     return -source_loss - target_loss

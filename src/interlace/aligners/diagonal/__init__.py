@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,7 +89,11 @@ class Diagonal(Aligner):
         return FittedDiagonal(self, model, vocabularies)
 
     def restore(
-        self, arrays: Mapping[str, AnyArray], source_types: list[str], target_types: list[str]
+        self,
+        arrays: Mapping[str, AnyArray],
+        source_types: list[str],
+        target_types: list[str],
+        folder: Path,  # noqa: ARG002
     ) -> FittedDiagonal:
         """Rebuild a model from what `FittedDiagonal.arrays` and `types` returned; raise a DataError unless they fit."""
         from interlace.aligners.diagonal.cooccurrence import Cooccurrence

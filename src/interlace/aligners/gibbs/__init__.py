@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
@@ -115,7 +116,11 @@ class Gibbs(Aligner):
         return FittedGibbs(self, [trained.model for trained in learned], vocabularies, stored)
 
     def restore(
-        self, arrays: Mapping[str, AnyArray], source_types: list[str], target_types: list[str]
+        self,
+        arrays: Mapping[str, AnyArray],
+        source_types: list[str],
+        target_types: list[str],
+        folder: Path,  # noqa: ARG002
     ) -> FittedGibbs:
         """Rebuild a model from what `FittedGibbs.arrays` and `types` returned; raise a DataError unless they fit."""
         from interlace.aligners.gibbs.model import SamplerModel
