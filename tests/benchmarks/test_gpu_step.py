@@ -45,17 +45,13 @@ def test_resumes_by_its_results(gpu_step, monkeypatch, capsys, tmp_path):
     """Measured cells and those without memory are kept; failed ones are repeated, and settings must agree."""
     output, started = tmp_path / "cells.json", []
 
-    def measured(command, **_):
-        started.append(command[3])
-        line = json.dumps(
-            {"rate": 1000.0, "flops": 2e6, "peak": 4e9, "memory": 3e9, "waited": 0.25}
-        )
-        failed = command[3] == "weam-250k"
-        return gpu_step.subprocess.CompletedProcess(
-            command, int(failed), "noise\n" + line, "Trace\nValueError: x"
-        )
+    def measured(name, tokens, *, small):
+        started.append(name)
+        if name == "weam-250k":
+            raise ValueError("x")
+        return {"rate": 1000.0, "flops": 2e6, "peak": 4e9, "memory": 3e9, "waited": 0.25}
 
-    monkeypatch.setattr(gpu_step.subprocess, "run", measured)
+    monkeypatch.setattr(gpu_step, "measure", measured)
     cells = ["mlm-20k", "mlm-250k", "weam-250k"]
     kept = {"mlm-20k": {"error": gpu_step.FULL}}
     output.write_text(json.dumps({"settings": {"tokens": 64, "small": True}, "cells": kept}))
@@ -65,14 +61,20 @@ def test_resumes_by_its_results(gpu_step, monkeypatch, capsys, tmp_path):
     assert "weam-250k            ValueError: x" in capsys.readouterr().out
     run(gpu_step, monkeypatch, output, "--tokens", "128", "--cells", "mlm-20k")
     assert started[3:] == ["mlm-20k"]
+    run(gpu_step, monkeypatch, output, "--tokens", "32", "--cells", "mlm-20k", "--minutes", "0")
+    assert started[4:] == []
+    assert "stopped before mlm-20k; rerun" in capsys.readouterr().out
 
 
 def losses(gpu_step, objective, precision, **how):
     return list(steps(training_of(gpu_step, objective, precision, **how), Progress()))
 
 
-def training_of(gpu_step, objective, precision, **how):
+def training_of(gpu_step, objective, precision, *, packed=False, **how):
+    """Packed batches have the sequences of padded ones, in a longer row."""
     vocab = gpu_step.vocabulary(2500)
+    if packed:
+        how["row"] = gpu_step.row_of(vocab, gpu_step.MINIATURE, 768)
     sources = gpu_step.sources_of([objective], vocab, gpu_step.MINIATURE, 512, 400)
     torch.manual_seed(0)
     return gpu_step.training_of(sources, vocab, gpu_step.MINIATURE, 16, precision, **how)
@@ -83,7 +85,15 @@ def training_of(gpu_step, objective, precision, **how):
 @pytest.mark.parametrize("objective", ["mlm", "alm", "weam"])
 @pytest.mark.parametrize(
     "how",
-    [{"precision": "bf16"}, {"precision": "fp16"}, {"precision": "bf16", "compiled": True}],
+    [
+        {"precision": "bf16"},
+        {"precision": "fp16"},
+        {"precision": "bf16", "compiled": True},
+        {"precision": "bf16", "packed": True},
+        {"precision": "fp16", "packed": True},
+        {"precision": "bf16", "packed": True, "compiled": True},
+        {"precision": "bf16", "packed": True, "compiled": True, "cuda_graphs": True},
+    ],
 )
 def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how):
     found, expected = losses(gpu_step, objective, **how), losses(gpu_step, objective, "no")
@@ -99,7 +109,7 @@ def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how
 def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
     made = []
     for every in (1, READ_EVERY):
-        training = training_of(gpu_step, "weam", "bf16")
+        training = training_of(gpu_step, "weam", "bf16", packed=True)
         assert list(steps(replace(training, read_every=every), Progress()))
         made.append(dict(training.model.named_parameters()))
     for name, weight in made[0].items():
@@ -109,7 +119,7 @@ def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
 @gpu
 @pytest.mark.gpu
 def test_updates_wait_for_a_gpu_only_to_be_read(gpu_step):
-    training = training_of(gpu_step, "weam", "bf16")
+    training = training_of(gpu_step, "weam", "bf16", packed=True)
     run = steps(training, Progress())
     for _ in range(8):
         next(run)
