@@ -8,6 +8,8 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
 
+pytest.importorskip("gensim")
+
 SKIPGRAM = {"width": 8, "min_count": 1, "epochs": 2, "buckets": 100}
 MAPPING = {"normalization": [], "refinements": 2}
 SETTINGS = {

@@ -25,7 +25,7 @@ class Row(TypedDict):
         ),
         (b'{"step": 1}', "key 'score': field required"),
         (b"[1]", "input should be a valid dictionary, found [1]"),
-        (b'{"step": 1,}', "Expecting property name"),
+        (b'{"step" 1}', "Expecting ':' delimiter"),
         (b'{"step": "\xe9"}', "not UTF-8 at byte 10"),
         (b'{"a": "\\ud800"}', "holds '\\ud800', which is not a character"),
         (b'{"step": ' + b"9" * 5000 + b"}", "an integer of 5000 digits"),

@@ -148,6 +148,7 @@ SMALL = SkipGram(width=8, min_count=1, epochs=3, buckets=100)
 
 
 def test_concat_gives_a_word_of_both_languages_one_vector_and_rejects_existing_ones():
+    pytest.importorskip("gensim")
     texts = {
         "en": [["Anna", "sees", "a", "cat"]] * 30,
         "de": [["Anna", "sieht", "die", "Katze"]] * 30,

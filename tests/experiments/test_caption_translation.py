@@ -72,6 +72,7 @@ def test_halves_share_no_image():
 def test_trains_unsupervised_from_a_model_pretrained_with_learned_dictionaries(
     captions, tmp_path
 ):
+    pytest.importorskip("gensim")
     words = {**HALVES, "data_root": json.dumps(str(captions)), "embeddings.skipgram.width": "8"}
     learn_vectors(read_recipe("mt/multi30k-halves-words", words), tmp_path / "words")
     vectors = {"objectives.align_mlm.dictionary.vectors": json.dumps(str(tmp_path / "words"))}

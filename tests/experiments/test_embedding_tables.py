@@ -15,6 +15,8 @@ from interlace.experiments.recipe import Recipe, change_recipe
 from interlace.models.build import build_model, load
 from run_records import about
 
+pytest.importorskip("gensim")
+
 RECIPE = """
 name = "emb"
 [corpora.text]

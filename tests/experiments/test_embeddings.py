@@ -14,6 +14,8 @@ from run_records import about
 from toy_settings import under
 from vector_files import write_vec
 
+pytest.importorskip("gensim")
+
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
 # of subwords: test_embedding_tables
