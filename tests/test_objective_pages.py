@@ -28,7 +28,7 @@ def test_pages_are_up_to_date(path):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_recipes_that_a_page_names_exist(path):
     named = re.findall(
-        r"`(?:interlace pretrain )?((?:tiny|adapt|xlm|alm|weam|align-mlm)/[\w-]+(?::[\w-]+)?)",
+        r"`(?:interlace pretrain )?((?:tiny|adapt|real|xlm|alm|weam|align-mlm)/[\w-]+(?::[\w-]+)?)",
         path.read_text("utf-8"),
     )
     assert named

@@ -25,10 +25,12 @@ def shipped(name):
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_expands_every_shipped_study(name):
     study, found = shipped(name)
-    runs = sum(
-        len(study.seeds if system.seeds is None else system.seeds)
-        for system in study.systems.values()
-    )
+    runs = 0
+    for system in study.systems.values():
+        if system.model and "{seed}" not in system.model:
+            runs += 1  # a checkpoint that is the same for all seeds
+        else:
+            runs += len(study.seeds if system.seeds is None else system.seeds)
     assert len(found) == runs * prod(map(len, study.axes.values()))
     assert study.about
     assert study.reference in study.systems
