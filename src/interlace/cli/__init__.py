@@ -294,3 +294,29 @@ def print_line(text: object, to: Console = output) -> None:
 def print_json(data: Any) -> None:
     """Print data as JSON on standard output."""
     output.print_json(json.dumps(data))
+
+
+def kinds() -> dict[str, Any]:
+    """Return what has names to list, but for papers: registries, and the stores of recipes and studies."""
+    from interlace.experiments.recipe import RECIPES
+    from interlace.experiments.studies import STUDIES
+
+    return {**registries(), "recipes": RECIPES, "studies": STUDIES}
+
+
+def completion(kind: str) -> Callable[[str], list[str]]:
+    """Return what completes a value in a shell: the names of a kind of `interlace list` that begin as it does."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in kinds()[kind].names() if name.startswith(incomplete)]
+
+    return complete
+
+
+RecipeName = Annotated[
+    str,
+    typer.Argument(
+        help="A TOML file, or a shipped recipe such as tiny/mlm.",
+        autocompletion=completion("recipes"),
+    ),
+]

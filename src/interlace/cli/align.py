@@ -23,7 +23,7 @@ from interlace.aligners import (
     load_aligner,
 )
 from interlace.alignment.pharaoh import pharaoh_lines
-from interlace.cli import Code, load_plugins, notes, print_line
+from interlace.cli import Code, completion, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import TextOptions, nested_changes
 from interlace.cli.common.output import bar_beside, lines_to
@@ -69,7 +69,7 @@ def align(
         typer.Option(
             "--aligner",
             help="Aligner: see `interlace list aligners`. Default: gibbs.",
-            autocompletion=options.completion("aligners"),
+            autocompletion=completion("aligners"),
             metavar="NAME",
         ),
     ] = "",

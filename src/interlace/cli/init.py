@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import print_line
+from interlace.cli import completion, print_line
 from interlace.cli.common import options
 
 
@@ -14,7 +14,7 @@ def init(
         str,
         typer.Argument(
             help="See `interlace list recipes` and `interlace list studies`.",
-            autocompletion=options.completion("recipes"),
+            autocompletion=completion("recipes"),
         ),
     ] = "tiny/mlm",
     into: Annotated[

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, print_json, registries
+from interlace.cli import Code, Json, kinds, load_plugins, print_json
 from interlace.cli.common.output import print_rows
 from interlace.core.json_files import JsonObject
 
@@ -38,14 +38,6 @@ def list_(
         print_json(rows)
     else:
         print_rows(rows)
-
-
-def kinds() -> dict[str, Any]:
-    """Return what has names to list, but for papers: registries, and the stores of recipes and studies."""
-    from interlace.experiments.recipe import RECIPES
-    from interlace.experiments.studies import STUDIES
-
-    return {**registries(), "recipes": RECIPES, "studies": STUDIES}
 
 
 def _rows(kind: str, name: str) -> list[JsonObject]:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes, print_line
-from interlace.cli.common.options import Changes, RecipeName, parse_changes
+from interlace.cli import Code, RecipeName, load_plugins, notes, print_line
+from interlace.cli.common.options import Changes, parse_changes
 
 
 def prepare(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes, print_line
+from interlace.cli import Code, RecipeName, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Changes, RecipeName, parse_changes
+from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
     from interlace.experiments.estimate import Estimate

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
-from interlace.cli.common.options import completion
+from interlace.cli import Code, completion, load_plugins, print_line
 
 if TYPE_CHECKING:
     from interlace.experiments.preview import PreviewPair

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes, output, print_json, print_line
+from interlace.cli import Code, completion, load_plugins, notes, output, print_json, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import print_rows, print_table
@@ -24,7 +24,7 @@ def study(
         typer.Argument(
             metavar="STUDY",
             help="A TOML file, or a shipped study such as tiny/quick.",
-            autocompletion=options.completion("studies"),
+            autocompletion=completion("studies"),
         ),
     ],
     into: Annotated[

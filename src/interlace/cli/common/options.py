@@ -56,24 +56,6 @@ def output(about: str, **settings: Any) -> Any:
     return typer.Option(*names, parser=reader, metavar="PATH", help=about)
 
 
-def completion(kind: str) -> Callable[[str], list[str]]:
-    """Return what completes a value in a shell: the names of a kind of `interlace list` that begin as it does."""
-
-    def complete(incomplete: str) -> list[str]:
-        from interlace.cli.list_ import kinds
-
-        return [name for name in kinds()[kind].names() if name.startswith(incomplete)]
-
-    return complete
-
-
-RecipeName = Annotated[
-    str,
-    typer.Argument(
-        help="A TOML file, or a shipped recipe such as tiny/mlm.",
-        autocompletion=completion("recipes"),
-    ),
-]
 Changes = Annotated[
     list[str],
     typer.Option(
