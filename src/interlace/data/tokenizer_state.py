@@ -34,7 +34,8 @@ class TokenizerState:
         self.names: dict[int, str] = {number: token for token, number in self.ids.items()}
         added = {token["id"]: token["content"] for token in self.state["added_tokens"]}
         self.no_text = set(added)
-        self.no_text.update(self.ids[name] for name in filter(_BYTE.fullmatch, self.ids))
+        for name in filter(_BYTE.fullmatch, self.ids):
+            self.no_text.add(self.ids[name])
         # The ids of tokens outside the model follow from its size; inside it they do not change.
         for number, token in sorted(added.items()):
             if number not in self.names:
@@ -57,12 +58,16 @@ class TokenizerState:
             while len(vocab) < number:  # a gap between the ids of tokens outside the model
                 vocab.append([f"<unused{len(vocab)}>", self.min_score])
             # Any score will do for a character, because nothing else spells it.
-            score = self.min_score if parts is None else min(vocab[part][1] for part in parts)
+            score = self.min_score
+            if parts is not None:
+                score = min(vocab[parts[0]][1], vocab[parts[1]][1])
             vocab.append([name, score])
         else:
             vocab[name] = number
         if parts is not None and "merges" in self.model:
-            self.model["merges"].append([self.names[part] for part in parts])
+            left, right = parts
+            merge = [self.names[left], self.names[right]]
+            self.model["merges"].append(merge)
         self.names[number] = name
         self.ids[name] = number
 
@@ -105,7 +110,9 @@ class TokenizerState:
     def forms(self, character: str) -> list[str]:
         """Return the subwords needed to spell a character in all positions."""
         forms = [character, self.prefix + character]
-        return list(dict.fromkeys([*forms, *(form + self.suffix for form in forms)]))
+        at_end = [form + self.suffix for form in forms]
+        distinct = dict.fromkeys([*forms, *at_end])
+        return list(distinct)
 
     def merged(self, left: str, right: str) -> str:
         """Return the name of two subwords merged."""

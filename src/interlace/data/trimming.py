@@ -58,9 +58,11 @@ def trim_vocab(vocab: Vocab, lines: Iterable[str], keep: Kept = "text") -> Vocab
         kept_ids |= _merged_parts(state, kept_ids)
     kept = np.array(sorted(kept_ids), np.int64)
     tokenizer = state.reduced(kept.tolist())
-    names = [tokenizer.id_to_token(number) for number in range(len(kept))]
-    if names != [state.names[number] for number in kept.tolist()]:
-        raise DataError(f"{vocab.name}: this tokenizer cannot be trimmed: it orders its tokens")
+    for new_number, number in enumerate(kept.tolist()):
+        if tokenizer.id_to_token(new_number) != state.names[number]:
+            raise DataError(
+                f"{vocab.name}: this tokenizer cannot be trimmed: it orders its tokens"
+            )
     return vocab.with_tokenizer(tokenizer, Origin(vocab.size, kept, Ragged.of([])))
 
 
@@ -100,7 +102,8 @@ def _unknown_words(tokenizer: Tokenizer, line: str, unknown: int | None) -> set[
         words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(words[0])]
     unknown_words = set()
     for word in words:
-        if any(token.id == unknown for token in tokenizer.model.tokenize(word)):
+        tokens = tokenizer.model.tokenize(word)
+        if any(token.id == unknown for token in tokens):
             unknown_words.add(word)
     return unknown_words
 
@@ -112,7 +115,8 @@ def _matching(state: TokenizerState, word: str) -> Iterator[int]:
     for start in range(len(word)):
         prefix = state.prefix if start else ""
         for end in range(start + 1, len(word) + 1):
-            number = state.ids.get(prefix + word[start:end])
+            piece = prefix + word[start:end]
+            number = state.ids.get(piece)
             if number is not None:
                 yield number
 
@@ -122,10 +126,13 @@ def _always(vocab: Vocab, state: TokenizerState) -> set[int]:
     with_template = vocab.tokenizer.encode("", "").ids
     ids = {*vocab.special_ids.tolist(), *state.no_text, *with_template}
     if vocab.surfaces.by_bytes:
-        ids.update(state.ids[name] for name in BYTES if name in state.ids)
+        for name in BYTES:
+            if name in state.ids:
+                ids.add(state.ids[name])
     if state.kind == "Unigram":
         scores = [score for _, score in state.model["vocab"]]
-        ids.add(scores.index(min(scores)))
+        lowest = min(scores)
+        ids.add(scores.index(lowest))
     if state.unknown is not None:
         ids.add(state.unknown)
     return ids & state.names.keys()
@@ -150,9 +157,11 @@ def _single_characters(
 
 def _consisting_of(vocab: Vocab, state: TokenizerState, characters: Counter[str]) -> set[int]:
     """Return the ids of tokens that consist of these characters, and of parts of others."""
-    return {
-        number for number in state.names if characters.keys() >= set(_text_of(vocab, number))
-    }
+    ids = set()
+    for number in state.names:
+        if characters.keys() >= set(_text_of(vocab, number)):
+            ids.add(number)
+    return ids
 
 
 def _text_of(vocab: Vocab, number: int) -> str:
@@ -169,11 +178,13 @@ def _merged_parts(state: TokenizerState, ids: Iterable[int]) -> set[int]:
         parts.update(names)
         while len(names) > 1:
             pairs = list(pairwise(names))
-            best = min(range(len(pairs)), key=lambda index: ranks.get(pairs[index], len(ranks)))
-            if pairs[best] not in ranks:
+            pair_ranks = [ranks.get(pair, len(ranks)) for pair in pairs]
+            place = pair_ranks.index(min(pair_ranks))
+            if pairs[place] not in ranks:
                 break
-            names[best : best + 2] = [state.merged(*pairs[best])]
-            parts.add(names[best])
+            merged = state.merged(*pairs[place])
+            names[place : place + 2] = [merged]
+            parts.add(merged)
     return {state.ids[name] for name in parts if name in state.ids}
 
 
@@ -181,7 +192,8 @@ def _symbols(state: TokenizerState, name: str) -> list[str]:
     """Return the characters of a BPE subword, with the marks of their place in a word, before any merge."""
     prefix = state.prefix if name.startswith(state.prefix) else ""
     suffix = state.suffix if name.endswith(state.suffix) else ""
-    characters = name[len(prefix) : len(name) - len(suffix)]
+    end = len(name) - len(suffix)
+    characters = name[len(prefix) : end]
     symbols = [state.prefix + character for character in characters]
     if not symbols:
         return [name]

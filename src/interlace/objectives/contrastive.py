@@ -138,7 +138,9 @@ class Contrastive(SentenceVectorObjective, UpdateObjective):
         count = len(sentences)
         numbers = np.arange(2 * count)
         translations = (numbers + count) % (2 * count)
-        names = [f"sequence {number + 1}" for number in translations.tolist()]
+        names = []
+        for number in translations.tolist():
+            names.append(f"sequence {number + 1}")
         negatives = (sentences[:, None] != sentences).all(axis=2).sum(axis=1)
         texts = [str(number) for number in np.tile(negatives, 2).tolist()]
         columns = np.zeros_like(numbers)
@@ -176,4 +178,5 @@ class Contrastive(SentenceVectorObjective, UpdateObjective):
 def _hashes(side: Sentences) -> IntArray:
     """(B,) a hash of the subwords of each sentence."""
     offsets = side.ids.offsets - side.ids.offsets[0]
-    return HashedLines(side.ids.flat, offsets).whole().view(np.int64)
+    lines = HashedLines(side.ids.flat, offsets)
+    return lines.whole().view(np.int64)

@@ -50,9 +50,13 @@ def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
     terms = 30 + 2 * math.isqrt(int(max(a, b)))  # until it has converged
     fraction = 1.0
     for m in range(terms, 0, -1):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1))
+        place = a + 2 * m
+        even_divisor = (place - 1) * place
+        odd_divisor = (place - 2) * (place - 1)
+        even = m * (b - m) * x / even_divisor
+        odd = -(a + m - 1) * (a + b + m - 1) * x / odd_divisor
         fraction = 1 + odd / (1 + even / fraction)
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    front = math.exp(a * math.log(x) + b * math.log(rest) - log_beta) / a
+    log_powers = a * math.log(x) + b * math.log(rest)
+    front = math.exp(log_powers - log_beta) / a
     return front / fraction

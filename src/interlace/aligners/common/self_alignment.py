@@ -36,18 +36,27 @@ def word_confidences(
     links: a row per pair. confidence: (total,) of each link; None: 1. layout: of `data.layout.separate_sides`.
     """
     pairs = len(links)
-    max_words = max(int(layout.words.max(initial=0)), int(links.flat.max(initial=0))) + 1
-    has_token = np.zeros((2 * pairs, max_words + 1), np.bool_)
-    has_token[np.arange(2 * pairs)[:, None], layout.words] = layout.content
+    last_tokenized = int(layout.words.max(initial=0))
+    last_linked = int(links.flat.max(initial=0))
+    last_word = max(last_tokenized, last_linked)
+    has_token = np.zeros((2 * pairs, last_word + 2), np.bool_)
+    sentences = np.arange(2 * pairs)
+    has_token[sentences[:, None], layout.words] = layout.content
     rows = links.rows()
     source, target = links.flat.T
-    is_visible = has_token[rows, source] & has_token[rows + pairs, target]
-    values = np.ones(len(rows), np.float32) if confidence is None else confidence
-    source_words = int(layout.words[:pairs].max(initial=-1)) + 1
-    target_words = int(layout.words[pairs:].max(initial=-1)) + 1
-    confidences = np.zeros((pairs, source_words + 1, target_words + 1), np.float32)
+    has_source = has_token[rows, source]
+    has_target = has_token[rows + pairs, target]
+    is_visible = has_source & has_target
+    if confidence is None:
+        confidence = np.ones(len(rows), np.float32)
+    source_words = layout.words[:pairs]
+    target_words = layout.words[pairs:]
+    max_source_words = int(source_words.max(initial=-1)) + 1
+    max_target_words = int(target_words.max(initial=-1)) + 1
+    shape = (pairs, max_source_words + 1, max_target_words + 1)
+    confidences = np.zeros(shape, np.float32)
     cells = (rows[is_visible], source[is_visible], target[is_visible])
-    confidences[cells] = values[is_visible]
+    confidences[cells] = confidence[is_visible]
     return confidences
 
 
@@ -63,7 +72,9 @@ def self_alignment_loss(
     from torch.nn.functional import normalize
 
     source_words, target_words = words.long().chunk(2)  # (B, L) each
-    real = (source_words >= 0)[:, :, None] & (target_words >= 0)[:, None, :]  # (B, L, L)
+    words_of_rows = source_words[:, :, None]
+    words_of_columns = target_words[:, None, :]
+    real = (words_of_rows >= 0) & (words_of_columns >= 0)  # (B, L, L)
     with torch.autocast(states.device.type, enabled=False):  # bf16 is too coarse for cosines
         source, target = normalize(states.float(), dim=2).chunk(2)  # (B, L, H) each
         cosines = source @ target.transpose(1, 2)
@@ -72,15 +83,16 @@ def self_alignment_loss(
     forward = scores.log_softmax(2)
     backward = scores.log_softmax(1)
 
-    rows = torch.arange(len(real), device=states.device)[:, None, None]
-    statistical = confidences[rows, source_words[:, :, None], target_words[:, None, :]]
-    expected = ((forward + backward) / 2).detach().exp()
+    pairs = torch.arange(len(real), device=states.device)
+    statistical = confidences[pairs[:, None, None], words_of_rows, words_of_columns]
+    mean = (forward + backward) / 2
+    expected = mean.detach().exp()
     targets = (expected + statistical) / 2
     linked = (targets > MIN_TARGET) & real
     targets = targets * linked
 
     source_mass = forward.masked_fill(~linked, lowest).logsumexp(2)  # (B, L)
     target_mass = backward.masked_fill(~linked, lowest).logsumexp(1)
-    source_loss = (targets.amax(2) * source_mass).sum()
-    target_loss = (targets.amax(1) * target_mass).sum()
-    return -source_loss - target_loss
+    source_losses = targets.amax(2) * source_mass
+    target_losses = targets.amax(1) * target_mass
+    return -source_losses.sum() - target_losses.sum()

@@ -29,6 +29,7 @@ from interlace.aligners import (
 )
 from interlace.aligners.common.inputs import cells_of, check_trainable, without_unusable_text
 from interlace.aligners.gibbs import FittedGibbs, Gibbs
+from interlace.aligners.self_trained.settings import TrainingSettings
 from interlace.aligners.similarity import (
     FittedSimilarity,
     Similarity,
@@ -60,31 +61,13 @@ _MIN_AGREEMENT = 0.4  # F1 of the links of both; by chance it is some 0.2
 _FEW_PAIRS = 100  # smaller texts were not measured
 
 
-class SelfTrained(Aligner):
+class SelfTrained(TrainingSettings, Aligner):
     """Aligns words by an encoder that is trained on the text, together with `gibbs`."""
 
-    start: str = Field(
-        "bert-base-multilingual-cased",
-        description="The encoder: a checkpoint folder or a name on the Hub.",
-    )
     layer: int | None = Field(
         None,
         description="Layer whose states are compared: 0 embeddings, -1 the last; none: the one with most mutually "
         "nearest subwords in the first pairs. Layers above it are removed.",
-    )
-    updates: int = Field(
-        80,
-        ge=1,
-        description="Maximum updates of the encoder, in which no pair is read more than three times.",
-    )
-    tokens_per_update: int = Field(
-        640, ge=16, description="Padded tokens of the longer sides in an update."
-    )
-    learning_rate: float = Field(
-        5e-5, gt=0, description="Peak learning rate of AdamW (Dou & Neubig 2021: 2e-5)."
-    )
-    temperature: float = Field(
-        0.05, gt=0, description="Divisor of cosines of standardized vectors before the softmax."
     )
     threshold: float = Field(
         0.35,
@@ -101,7 +84,6 @@ class SelfTrained(Aligner):
         "auto",
         description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.",
     )
-    seed: int = Field(0, ge=0, description="Seed of `gibbs` and of the order of the pairs.")
 
     def fit(
         self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None
@@ -154,7 +136,8 @@ class SelfTrained(Aligner):
         fitted = similarity.with_backbone(backbone, vocab)
         shape = (2, 2, backbone.width)
         rows = checked_array(arrays, _STANDARDS, np.float32, shape, self.name, low=-np.inf)
-        source, target = (Standard(*torch.from_numpy(row).unbind()) for row in rows)
+        source = Standard(*torch.from_numpy(rows[0]).unbind())
+        target = Standard(*torch.from_numpy(rows[1]).unbind())
         fitted = replace(
             fitted,
             encoder=replace(fitted.encoder, half=uses_half(backbone)),
@@ -255,12 +238,19 @@ class FittedSelfTrained(FittedAligner):
 
 def average(parts: Sequence[Alignments], threshold: float) -> Alignments:
     """Return the links whose mean confidence exceeds a threshold; that of a link that a part lacks is 0 there."""
-    rows = np.concatenate([part.links.rows() for part in parts])
-    source, target = np.concatenate([part.links.flat for part in parts]).astype(np.int64).T
-    width = int(max(source.max(initial=0), target.max(initial=0))) + 1
-    confidence = np.concatenate([part.confidence for part in parts])
-    keys, numbers = np.unique((rows * width + source) * width + target, return_inverse=True)
-    means = np.bincount(numbers, confidence, len(keys)) / len(parts)
+    width = 1
+    for part in parts:
+        width = max(width, int(part.links.flat.max(initial=0)) + 1)
+    part_keys = []
+    part_confidence = []
+    for part in parts:
+        source, target = part.links.flat.astype(np.int64).T
+        part_keys.append((part.links.rows() * width + source) * width + target)
+        part_confidence.append(part.confidence)
+    all_keys = np.concatenate(part_keys)
+    keys, numbers = np.unique(all_keys, return_inverse=True)
+    sums = np.bincount(numbers, np.concatenate(part_confidence), len(keys))
+    means = sums / len(parts)
     is_kept = means > threshold
     words, target = np.divmod(keys[is_kept], width)
     rows, source = np.divmod(words, width)

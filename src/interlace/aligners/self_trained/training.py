@@ -14,6 +14,7 @@ import numpy as np
 
 from interlace.aligners import Alignments
 from interlace.aligners.common.self_alignment import self_alignment_loss, word_confidences
+from interlace.aligners.self_trained.settings import TrainingSettings
 from interlace.aligners.similarity import FittedSimilarity, standards_array
 from interlace.core.files import atomic, cache_folder
 from interlace.core.json_files import JsonObject
@@ -30,7 +31,6 @@ from interlace.models.checkpoint_files import find_checkpoint
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.aligners.self_trained import SelfTrained
     from interlace.models.backbone import Tensors
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class EncoderTraining:
 
     def __init__(
         self,
-        settings: SelfTrained,
+        settings: TrainingSettings,
         similarity: FittedSimilarity,
         pairs: Pairs,
         alignments: Alignments,
