@@ -34,6 +34,7 @@ from _common import environment
 from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorList, logging
 
 from interlace.core.randomness import Purpose, generator
+from interlace.data.sampling import batches_by_length
 from interlace.data.vocab import Vocab
 from interlace.models.backbone import eval_mode
 from interlace.models.build import from_shape, load
@@ -45,7 +46,6 @@ from interlace.models.search import (
 )
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import SearchSettings, Shape
-from interlace.models.translator import batches
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Comparison:
         found: dict[int, list[int]] = {}
         ids = self.ids.take(rows)
         with torch.inference_mode(), eval_mode(self.ours):
-            for part in batches(ids.lengths, 1 << 30, self.batch):
+            for part in batches_by_length(ids.lengths, 1 << 30, self.batch):
                 decoding: Any = encode_source(
                     self.ours,
                     encoder_inputs(self.ours, ids.take(part), self.vocab, self.languages[0]),
