@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from interlace import __version__
 
 ROOT = Path(__file__).parent.parent
+OLDEST_PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}
 
 
 def requirements():
@@ -20,9 +21,11 @@ def requirements():
 
 
 def pinned_versions(text):
-    """Versions by name, for the Python that runs."""
+    """Versions by name, for the oldest Python, which all extras support."""
     lines = [Requirement(line) for line in text.splitlines() if not line.startswith("#")]
-    used = [line for line in lines if line.marker is None or line.marker.evaluate()]
+    used = [
+        line for line in lines if line.marker is None or line.marker.evaluate(OLDEST_PYTHON)
+    ]
     return {line.name: str(line.specifier).removeprefix("==") for line in used}
 
 
