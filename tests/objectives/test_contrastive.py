@@ -1,7 +1,7 @@
 """The contrastive loss is the formula, however an update is split; copies of a sentence are no negatives."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from interlace.training.device import accelerator_for
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
-from little_rows import random_ids, sentences_of
+from little_rows import Rows, random_ids, sentences_of
 
 SHAPE = {"layers": 1, "width": 16, "heads": 2, "max_length": 32}
 
@@ -34,18 +34,6 @@ def pairs_of(vocab, count):
         lengths = rng.integers(3, 9, size=count)
         sides.append(sentences_of(random_ids(rng, vocab, lengths), language))
     return Pairs(*sides)
-
-
-@dataclass
-class Rows:
-    """Batch k is the k-th slice of some pairs."""
-
-    rows: Pairs
-    size: int
-
-    def examples(self, index):
-        start = index * self.size % len(self.rows)
-        return self.rows.take(np.arange(start, start + self.size))
 
 
 def training_of(vocab, pairs, size, micro_batches, dropout=0.0, **settings):

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Sentences
+from interlace.data import Pairs, Sentences
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
+
+
+@dataclass
+class Rows:
+    """Batch k is the k-th slice of some rows."""
+
+    rows: Sentences | Pairs
+    size: int
+
+    def examples(self, index: int) -> Sentences | Pairs:
+        """The rows of a batch."""
+        start = index * self.size % len(self.rows)
+        return self.rows.take(np.arange(start, start + self.size))
 
 
 def sentences_of(ids: Ragged, language: str = "en", word: int = 1) -> Sentences:

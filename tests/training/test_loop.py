@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from interlace.core.errors import RunError
-from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
@@ -24,20 +23,8 @@ from interlace.training.loop import (
 )
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
-from little_rows import random_ids, sentences_of
+from little_rows import Rows, random_ids, sentences_of
 from waiting import Waiting
-
-
-@dataclass
-class Rows:
-    """Batch k is the k-th slice of some rows."""
-
-    rows: Sentences
-    size: int
-
-    def examples(self, index):
-        start = index * self.size % len(self.rows)
-        return self.rows.take(np.arange(start, start + self.size))
 
 
 @pytest.fixture(scope="module")
