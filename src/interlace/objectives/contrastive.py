@@ -20,7 +20,6 @@ from interlace.core.ragged import IntArray
 from interlace.core.randomness import Generator
 from interlace.data import Pairs, Sentences
 from interlace.data.hashing import HashedLines
-from interlace.data.layout import separate_sides
 from interlace.objectives import (
     Batch,
     GatherRows,
@@ -30,7 +29,10 @@ from interlace.objectives import (
     UpdateObjective,
     place_texts,
 )
-from interlace.objectives.common.sentence_vectors import SentenceVectorObjective
+from interlace.objectives.common.sentence_vectors import (
+    SentenceVectorObjective,
+    place_sequences,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -76,16 +78,8 @@ class Contrastive(SentenceVectorObjective, UpdateObjective):
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Lay out the source sentences first, then the target sentences; hash both."""
         hashes = [_hashes(side) for side in (examples.source, examples.target)]
-        batch = Batch.of(
-            separate_sides(examples, prepared.vocab, self.max_length),
-            examples.languages,
-            prepared,
-            at=(np.zeros(0, np.int64), np.zeros(0, np.int64)),
-            labels=np.zeros(0, np.int64),
-            counts={self.term: len(examples)},
-            extra={_SENTENCES: np.stack(hashes, axis=1)},
-        )
-        return replace(batch, sides=None)
+        extra = {_SENTENCES: np.stack(hashes, axis=1)}
+        return self.batch_of_pairs(examples, prepared, extra)
 
     def vectors(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (B, 2, D) vectors of the source and the target sentences."""
@@ -138,15 +132,12 @@ class Contrastive(SentenceVectorObjective, UpdateObjective):
         count = len(sentences)
         numbers = np.arange(2 * count)
         translations = (numbers + count) % (2 * count)
-        names = []
-        for number in translations.tolist():
-            names.append(f"sequence {number + 1}")
         negatives = (sentences[:, None] != sentences).all(axis=2).sum(axis=1)
         texts = [str(number) for number in np.tile(negatives, 2).tolist()]
         columns = np.zeros_like(numbers)
         return Preview(
             {
-                "translation": place_texts(numbers, columns, names),
+                "translation": place_sequences(translations),
                 "negatives": place_texts(numbers, columns, texts),
             }
         )

@@ -19,9 +19,12 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Arrays
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
-from interlace.data.layout import sentence_layout, separate_sides
-from interlace.objectives import Batch, Prepared, Preview, Resources, Term, place_texts
-from interlace.objectives.common.sentence_vectors import SentenceVectorObjective
+from interlace.data.layout import sentence_layout
+from interlace.objectives import Batch, Prepared, Preview, Resources, Term
+from interlace.objectives.common.sentence_vectors import (
+    SentenceVectorObjective,
+    place_sequences,
+)
 from interlace.objectives.common.sides import side_in
 
 if TYPE_CHECKING:
@@ -104,16 +107,8 @@ class Distillation(SentenceVectorObjective):
         )
         sides = (examples.source, examples.target)
         pairs = Pairs(sides[side], sides[1 - side])
-        batch = Batch.of(
-            separate_sides(pairs, prepared.vocab, self.max_length),
-            pairs.languages,
-            prepared,
-            at=(np.zeros(0, np.int64), np.zeros(0, np.int64)),
-            labels=np.zeros(0, np.int64),
-            counts={self.term: len(pairs)},
-            extra=self._teacher_inputs(examples, prepared, side),
-        )
-        return replace(batch, sides=None)
+        extra = self._teacher_inputs(examples, prepared, side)
+        return self.batch_of_pairs(pairs, prepared, extra)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
         """Return the teacher; give the backbone a sentence head with the teacher's width."""
@@ -158,8 +153,7 @@ class Distillation(SentenceVectorObjective):
         """Return the sequence that the teacher reads for each one."""
         numbers = np.arange(len(batch.inputs["input_ids"]))
         of_teacher = numbers % (len(numbers) // 2)
-        names = [f"sequence {number + 1}" for number in of_teacher.tolist()]
-        return Preview({"teacher reads": place_texts(numbers, np.zeros_like(numbers), names)})
+        return Preview({"teacher reads": place_sequences(of_teacher)})
 
     def _teacher_inputs(
         self, examples: Pairs, prepared: PreparedDistillation, side: int
