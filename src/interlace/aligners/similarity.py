@@ -37,7 +37,7 @@ from interlace.core.finite import check_finite
 from interlace.core.progress import Progress
 from interlace.core.ragged import FloatArray, IntArray, Ragged
 from interlace.core.settings import Settings
-from interlace.data import Sentences
+from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS
 from interlace.models.settings import layer_number
 
@@ -230,13 +230,10 @@ class FittedSimilarity(FittedAligner):
     def _groups(self, pairs: WordPairs) -> Iterator[_Batch]:
         """Yield the subwords of pairs of similar lengths; pairs without subwords on a side are not."""
         from interlace.data.sampling import batches_by_length
-        from interlace.text.running import running_text
 
-        encode = self.encoder.vocab.encode_words_apart
-        source_text = running_text(pairs.source, pairs.source_types)
-        target_text = running_text(pairs.target, pairs.target_types)
-        source = encode(source_text.text(pairs.languages[0]))
-        target = encode(target_text.text(pairs.languages[1]))
+        subwords = subwords_of(pairs, self.encoder.vocab)
+        source = subwords.source
+        target = subwords.target
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         if not len(rows):
             return
@@ -293,6 +290,19 @@ class _Batch(NamedTuple):
     source: Sentences
     target: Sentences
     rows: IntArray
+
+
+def subwords_of(pairs: WordPairs, vocab: Vocab) -> Pairs:
+    """Return the subwords of both sides, each with its word."""
+    from interlace.text.running import running_text
+
+    source_text = running_text(pairs.source, pairs.source_types)
+    target_text = running_text(pairs.target, pairs.target_types)
+    source_language, target_language = pairs.languages
+    return Pairs(
+        vocab.encode_words_apart(source_text.text(source_language)),
+        vocab.encode_words_apart(target_text.text(target_language)),
+    )
 
 
 def _alignments(links: IntArray, confidence: FloatArray, rows: int) -> Alignments:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -34,8 +33,8 @@ from interlace.aligners.similarity import (
     FittedSimilarity,
     Similarity,
     Standard,
-    WordEncoder,
     standards_array,
+    subwords_of,
     uses_half,
 )
 from interlace.alignment import WordPairs
@@ -45,9 +44,6 @@ from interlace.alignment.links import select_links
 from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import Arrays, IntArray, Ragged
 from interlace.core.randomness import Purpose, generator
-
-if TYPE_CHECKING:
-    from interlace.data import Pairs
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +99,11 @@ class SelfTrained(TrainingSettings, Aligner):
         rows = self._training_rows(pairs)
         gibbs = self._gibbs().fit(pairs, priors, progress)
         links = _take_links(_align_training_pairs(gibbs, pairs), rows)
-        sample = _encoded(pairs, rows, similarity.encoder)
+        source = pairs.source.take(rows)
+        target = pairs.target.take(rows)
+        sample = subwords_of(
+            replace(pairs, source=source, target=target), similarity.encoder.vocab
+        )
         training = EncoderTraining(self, similarity, sample, links)
         training.load(TrainedWeights(training, progress or no_progress).get())
 
@@ -267,15 +267,3 @@ def _take_links(alignments: Alignments, rows: IntArray) -> Alignments:
 def _align_training_pairs(fitted: FittedAligner, pairs: WordPairs) -> Alignments:
     chunks = [fitted.align_training_pairs(chunk) for chunk in pairs.chunks()]
     return Alignments.concatenate(chunks)
-
-
-def _encoded(pairs: WordPairs, rows: IntArray, encoder: WordEncoder) -> Pairs:
-    """Return the subwords of some pairs."""
-    from interlace.data import Pairs
-    from interlace.text.running import running_text
-
-    encode = encoder.vocab.encode_words_apart
-    source = running_text(pairs.source.take(rows), pairs.source_types)
-    target = running_text(pairs.target.take(rows), pairs.target_types)
-    source_language, target_language = pairs.languages
-    return Pairs(encode(source.text(source_language)), encode(target.text(target_language)))

@@ -40,9 +40,8 @@ _WARMUP = 0.1  # share of the updates with a rising learning rate
 _MAX_EPOCHS = 3  # more do not help
 _MAX_NORM = 1.0  # of the gradient
 _OTHER_SETTINGS = {"start", "threshold", "device"}  # do not change the training
-_MOMENT = (
-    "moment."  # prefix of the names of the optimizer's tensors, before the number of the weight
-)
+# prefix of the names of the optimizer's tensors, before the number of the weight
+_MOMENT = "moment."
 
 
 class EncoderTraining:
