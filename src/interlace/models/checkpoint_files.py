@@ -166,15 +166,19 @@ def renumber_tokens(config: Any, kept: IntArray) -> Any:
 
     kept: (K,) as in `Origin`. A token that was not kept becomes None.
     """
+    new_ids = {number: new for new, number in enumerate(kept.tolist())}
+    return _renumbered(config, new_ids)
+
+
+def _renumbered(config: Any, new_ids: Mapping[int, int]) -> Any:
     if isinstance(config, list):
-        return [renumber_tokens(value, kept) for value in config]
+        return [_renumbered(value, new_ids) for value in config]
     if not isinstance(config, dict):
         return config
-    new_ids = {number: new for new, number in enumerate(kept.tolist())}
     renumbered = {}
     for key, value in config.items():
         if not _TOKEN_ID.fullmatch(key):
-            renumbered[key] = renumber_tokens(value, kept)
+            renumbered[key] = _renumbered(value, new_ids)
         elif isinstance(value, list):
             renumbered[key] = [new_ids.get(number) for number in value]
         else:
