@@ -2,12 +2,12 @@
 
 Target: 250,000 real tokens/s a core; at most 3/4 of the disk space of 40 written copies of each pair.
 
-    python benchmarks/alm_batches.py [--pairs N] [--copied N] [--tokenizer FOLDER]
+    python benchmarks/alm_batches.py [--pairs N] [--copied N] [--tokenizer FOLDER] [--threads N]
 
 Times cover everything from the epoch plan to the finished arrays, with corpora on disk: processor time, and wall time
-with as many threads of the tokenizer as `RAYON_NUM_THREADS` says. Comparisons: `tlm` on the same pairs, and `mlm` on
-the written copies as running text. `--copied` is the number of pairs to write copies of. `--tokenizer` is one of a
-published model; default: a BPE vocabulary of 30,000 subwords, learned from the text.
+with `--threads` that build batches, and as many threads of the tokenizer as `RAYON_NUM_THREADS` says. Comparisons:
+`tlm` on the same pairs, and `mlm` on the written copies as running text. `--copied` is the number of pairs to write
+copies of. `--tokenizer` is one of a published model; default: a BPE vocabulary of 30,000 subwords from the text.
 
 The text is Multi30k's English and German captions in `INTERLACE_DATA`, else the toy corpus, tokenized by `unicode` and
 aligned by `diagonal`.
@@ -24,6 +24,8 @@ import statistics
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,10 +118,8 @@ def write_corpora(
     )
     return {
         "tlm, pairs": corpus,
-        "alm, phrases stored": corpus.with_alignments(aligned, phrases, text=lines),
-        "alm, the table's argmax": corpus.with_alignments(
-            aligned, phrases, text=lines, known=True
-        ),
+        "alm, phrases stored": corpus.annotated(aligned, phrases, text=lines),
+        "alm, the table's argmax": corpus.annotated(aligned, phrases, text=lines, known=True),
     }
 
 
@@ -141,7 +141,9 @@ def write_copies(
     ), rate
 
 
-def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, float]]:
+def median_rates(
+    sources: dict[str, MixtureSource], threads: int
+) -> dict[str, tuple[float, float]]:
     """Return median real tokens/s in millions, by processor and by wall time; rounds alternate between sources."""
     mixtures = {name: Mixture([source], seed=0) for name, source in sources.items()}
     rates: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
@@ -150,10 +152,10 @@ def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, fl
         for name, mixture in mixtures.items():
             cpu_start = time.process_time()
             start = time.perf_counter()
-            tokens = sum(
-                mixture.batch(MixtureDraw(step + at, 0, step + at, ()), 0).tokens
-                for at in range(BATCHES)
-            )
+            draws = [MixtureDraw(step + at, 0, step + at, ()) for at in range(BATCHES)]
+            with ThreadPoolExecutor(threads) as pool:
+                batches = pool.map(partial(mixture.batch, slot=0), draws)
+                tokens = sum(batch.tokens for batch in batches)
             seconds = (time.process_time() - cpu_start, time.perf_counter() - start)
             if turn:  # the first round compiles and fills caches
                 rates[name].append((tokens / seconds[0] / 1e6, tokens / seconds[1] / 1e6))
@@ -174,7 +176,9 @@ def source_of(name: str, objective: Objective, plan: BatchPlan, vocab: Vocab) ->
     )
 
 
-def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list[Target]:
+def measure(
+    folder: Path, pairs: TextPairs, copied: int, tokenizer: str, threads: int
+) -> list[Target]:
     """Print rates and disk space."""
     words, links = align(pairs)
     if tokenizer:
@@ -200,7 +204,7 @@ def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list
     streams = Streams(copies, LENGTH - 2, vocab.end)
     streamed = StreamedBatches(streams, StreamPlan(len(streams), BUDGET, LENGTH))
     sources["mlm, 40 copies"] = source_of("mlm", Mlm(max_length=LENGTH), streamed, vocab)
-    rates = median_rates(sources)
+    rates = median_rates(sources, threads)
     for key, (rate, wall_rate) in rates.items():
         print(
             f"{key:26} {rate:6.2f} million real tokens/s of processor time, {wall_rate:6.2f} of wall time"
@@ -233,10 +237,12 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=29_000)
     parser.add_argument("--copied", type=int, default=2_000, help="pairs to write 40 copies of")
     parser.add_argument("--tokenizer", default="", help="folder of a published tokenizer")
+    parser.add_argument("--threads", type=int, default=1, help="threads that build batches")
     options = parser.parse_args()
+    pairs = text(options.pairs)
     with tempfile.TemporaryDirectory() as folder:
         return report(
-            measure(Path(folder), text(options.pairs), options.copied, options.tokenizer)
+            measure(Path(folder), pairs, options.copied, options.tokenizer, options.threads)
         )
 
 

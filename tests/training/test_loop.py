@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import RunError
+from interlace.core import kernels
+from interlace.core.errors import DataError, RunError
+from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
+from interlace.training import loop
 from interlace.training.device import accelerator_for
 from interlace.training.loop import (
     Progress,
@@ -166,6 +170,62 @@ def test_steps_are_the_same_however_often_they_are_read(vocab, every):
     assert [row[:3] for row in runs[0][0]] == [
         (step, step, (2 * step,)) for step in range(1, 8)
     ]
+
+
+@dataclass
+class CountedRows(Rows):
+    """Rows whose batches are built once `together` threads are in them; batch `broken` has none."""
+
+    together: int = 1
+    broken: int = -1
+    opened: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.barrier = threading.Barrier(self.together)
+
+    def examples(self, index: int) -> Sentences | Pairs:
+        self.opened.append(index)
+        self.barrier.wait(timeout=30)
+        if index == self.broken:
+            raise DataError("row 7 is damaged")
+        return super().examples(index)
+
+
+def counted(training, workers, monkeypatch, **options):
+    """Build the batches of a training by `workers` threads; return its rows."""
+    monkeypatch.setattr(kernels, "processors", lambda: workers)
+    source = training.mixture.sources[0]
+    rows = CountedRows(source.plan.rows, source.plan.size, **options)
+    training.mixture.sources[0] = replace(source, plan=rows)
+    return rows
+
+
+def test_batches_are_built_by_several_threads_and_are_those_of_one(vocab, monkeypatch):
+    runs = []
+    for workers in (1, 4):
+        made = training(vocab, 4, 2, dropout=0.1, last=8)
+        counted(made, workers, monkeypatch, together=workers)
+        seen = [(step.losses["mlm"], step.tokens) for step in steps(made, Progress())]
+        runs.append((seen, weights(made)))
+    torch.testing.assert_close(runs[0], runs[1], rtol=0, atol=0)
+
+
+def test_no_more_than_a_few_steps_are_built_ahead(vocab, monkeypatch):
+    made = training(vocab, 4, 2, last=100)
+    rows = counted(made, 2, monkeypatch)
+    for step in steps(made, Progress()):
+        assert max(rows.opened) < 2 * (step.index + loop.PREFETCH)
+        if step.index == 5:
+            break
+
+
+def test_an_error_in_a_thread_ends_the_run_without_further_batches(vocab, monkeypatch):
+    made = training(vocab, 4, 1, last=100)
+    rows = counted(made, 2, monkeypatch, broken=3)
+    with pytest.raises(DataError, match="row 7 is damaged"):
+        list(steps(made, Progress()))
+    assert max(rows.opened) <= 3 + loop.PREFETCH
+    assert not any(thread.name.startswith("batches") for thread in threading.enumerate())
 
 
 def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Counts = dict[str, float]
 
-PREFETCH = 2  # steps whose batches are built in the background
+WORKERS = 4  # threads that build batches, on as many processors
+PREFETCH = 4  # steps whose batches are built ahead, so that no thread waits for micro-batches
 READ_EVERY = 8  # updates between reads from a GPU
 MAX_SKIPPED = 3  # updates in a row whose gradient is not finite
 MAX_SKIPPED_FP16 = 27  # fp16 halves its scale at each
@@ -154,10 +155,13 @@ def steps(
 
     due: whether the consumers need the weights of a step, so that it must be yielded before the next update.
     """
+    from interlace.core.kernels import processors
+
     counter = StepCounts(training.accelerator)
     pending: list[_Update] = []
     began = 0.0
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
+    background = ThreadPoolExecutor(min(WORKERS, processors()), thread_name_prefix="batches")
+    try:
         for draw, futures in _prefetched(training, progress, background):
             start = time.perf_counter()
             if not pending:
@@ -184,8 +188,9 @@ def steps(
                 yield step
             pending.clear()
             if progress.stop or progress.ended:
-                background.shutdown(wait=False, cancel_futures=True)
                 return
+    finally:  # also after an error or an interruption; batches that are not begun are not waited for
+        background.shutdown(cancel_futures=True)
 
 
 def _prefetched(
