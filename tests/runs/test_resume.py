@@ -10,13 +10,13 @@ import sys
 import pytest
 import torch
 
-from interlace.core.errors import RunError
+from interlace.core.errors import RunError, SettingsError
 from interlace.experiments import monitoring
 from interlace.experiments import pretrain as experiment
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.export import export_model
 from interlace.experiments.recipe import read_recipe
-from run_records import StoppedError, about, stop_at, weights
+from run_records import StoppedError, about, records, stop_at, weights
 
 # Each driver runs the recipe and kills its own process at one point; the first deletes the cache before.
 KILLERS = {
@@ -225,3 +225,53 @@ def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precisi
     one, other = ((each / "model/model.safetensors").read_bytes() for each in (run, whole))
     assert one == other
     assert not [name for name in weights(run, 12) if "_orig_mod" in name]
+
+
+STABLE = {
+    "train.optimizer.schedule": "wsd",
+    "train.optimizer.warmup": "0",
+    "train.optimizer.decay_share": "0.01",  # of 6 steps: none
+    "train.steps": "6",
+}
+DECAY = STABLE | {"train.optimizer.decay_share": "0.5", "train.steps": "8"}  # from step 5
+
+
+@pytest.mark.slow
+def test_a_decay_from_a_stable_run_equals_a_run_with_the_same_schedule(small, tmp_path):
+    stable, decayed, whole = (tmp_path / name for name in ("stable", "decayed", "whole"))
+    experiment.pretrain(read_recipe(str(small), STABLE), stable)
+    start = {"train.resume_from": f"{stable}/checkpoints/step-00000004"}
+    with pytest.raises(StoppedError):
+        experiment.pretrain(read_recipe(str(small), DECAY | start), decayed, stop_at(6))
+    shutil.rmtree(stable)  # it is not needed again
+    experiment.pretrain(read_recipe(str(small), DECAY | start), decayed)
+    experiment.pretrain(read_recipe(str(small), DECAY), whole)
+    torch.testing.assert_close(weights(decayed), weights(whole), rtol=0, atol=0)
+    steps = [row["step"] for row in records(decayed, "step")]
+    assert steps == [5, 6, 7, 8]
+    assert losses(decayed)[-1] == losses(whole)[-1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train.resume_from": "runs/nothing"}, r"resume_from: runs/nothing is not a check"),
+        ({"seed": "4"}, r"seed was 3, is 4"),
+        ({"train.optimizer.algorithm": "muon"}, r"algorithm was 'adamw', is 'muon'"),
+        ({"train.steps": "2"}, r"train.steps is 2; expected more than the 2 steps"),
+    ],
+)
+def test_rejects_a_start_that_does_not_fit(small, tmp_path, changes, message):
+    experiment.pretrain(read_recipe(str(small), {"train.steps": "2"}), tmp_path / "first")
+    start = {"train.resume_from": f"{tmp_path}/first/checkpoints/step-00000002"}
+    with pytest.raises(SettingsError, match=message):
+        experiment.pretrain(read_recipe(str(small), start | changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_rejects_a_start_on_other_text(small, tmp_path):
+    experiment.pretrain(read_recipe(str(small), {"train.steps": "2"}), tmp_path / "first")
+    start = {"train.resume_from": f"{tmp_path}/first/checkpoints/step-00000002"}
+    (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
+    with pytest.raises(SettingsError, match=r"was trained on other text"):
+        experiment.pretrain(read_recipe(str(small), start), tmp_path / "run")

@@ -18,6 +18,7 @@ from typing import Any
 from accelerate import Accelerator
 
 from interlace.core.errors import CheckpointError, RunError, SettingsError
+from interlace.core.files import atomic_folder, user_path
 from interlace.core.json_files import JsonObject, write_json
 from interlace.core.ragged import FloatArray
 from interlace.core.registry import plugin_files
@@ -34,7 +35,7 @@ from interlace.experiments.mixing import (
 )
 from interlace.experiments.model_folder import save_model, sentence_vectors
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.run import Run, hash_of
+from interlace.experiments.run import Run, differences, hash_of
 from interlace.experiments.run_record import data_of, run_record
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import TrainSettings
@@ -107,6 +108,7 @@ def _run(
     if accelerator.is_main_process:
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
         _store_state(prepared, data, run)
+        _copy_checkpoint(recipe, run)
     begun = time.perf_counter()
     progress = Progress()
     _train(prepared, progress, run, callback)
@@ -144,6 +146,51 @@ def _store_state(prepared: PreparedRun, data: list[JsonObject], run: Run) -> Non
     run.check_state(contents)
     if not run.has_checkpoints:
         write_dictionaries(dictionaries, prepared.recipe, run.folder)
+
+
+def _copy_checkpoint(recipe: Recipe, run: Run) -> None:
+    """Copy the checkpoint of another run that `train.resume_from` names, unless this run has its own already.
+
+    Raise a SettingsError if it is none, of another recipe or data, or not before the last step.
+    """
+    train = recipe.train
+    if not train.resume_from or run.has_checkpoints:
+        return
+    path = user_path(train.resume_from)
+    stored = Run(path.parent.parent).stored_recipe
+    if stored is None or not (path / checkpoint.STATE).is_file():
+        raise SettingsError(
+            f"train.resume_from: {path} is not a checkpoint of a run; expected a folder such as "
+            "runs/NAME/checkpoints/step-00001000"
+        )
+    changed = [
+        change for change in differences(stored, recipe.dump()) if not _may_change(change)
+    ]
+    if changed:
+        raise SettingsError(
+            f"train.resume_from: {path} is of another recipe: {'; '.join(changed[:5])}; expected the same"
+        )
+    state = checkpoint.read_state(path)
+    if state.get("run") != run.id:
+        raise SettingsError(
+            f"train.resume_from: {path} was trained on other text, or with another vocabulary or dictionary; expected "
+            "the same files"
+        )
+    step = state["step"]
+    if step >= train.steps:
+        raise SettingsError(
+            f"train.steps is {train.steps}; expected more than the {step} steps of {path} (train.resume_from)"
+        )
+    with atomic_folder(checkpoint.path_of(run.checkpoints, step)) as partial:
+        shutil.copytree(path, partial, dirs_exist_ok=True)
+
+
+def _may_change(change: str) -> bool:
+    """Return whether a change of the recipe, as `differences` names it, suits a checkpoint from before it."""
+    key = change.partition(" ")[0]
+    if key == "train.optimizer.algorithm":
+        return False
+    return key == "name" or key.startswith("train.")
 
 
 @dataclass(frozen=True)

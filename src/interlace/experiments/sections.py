@@ -296,6 +296,11 @@ class TrainSettings(Settings):
     optimizer: OptimizerSettings = Field(
         default_factory=OptimizerSettings, description="Optimizer and learning rate."
     )
+    resume_from: str = Field(
+        "",
+        description="Checkpoint of another run of the same recipe, apart from `train`, to go on from: weights, state "
+        "of the optimizer and position in the data, such as for a decay from a stable run (Hu et al. 2024).",
+    )
     precision: Literal["auto", "no", "bf16", "fp16"] = Field(
         "auto",
         description="Autocast precision of matrix products; 'auto': bf16 if the hardware supports it (GPUs since "
@@ -350,6 +355,8 @@ class TrainSettings(Settings):
         """Check that early stopping has evaluations."""
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs train.evaluate_every")
+        if self.patience and self.resume_from:
+            raise ValueError("patience has no effect on a run that goes on from resume_from")
         if self.tokens_per_update % self.micro_batch_tokens:
             raise ValueError(
                 f"tokens_per_update ({self.tokens_per_update}) must be a multiple of tokens_per_micro_batch "
