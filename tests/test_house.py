@@ -135,11 +135,11 @@ def command(line):
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("command('align a.en a.de -o links')", 46),
-        ("command('preview mlm')", 50),
+        ("command('align a.en a.de -o links')", 47),
+        ("command('preview mlm')", 51),
         ("command('report --help')", 16),
-        ("import interlace.report.page", 40),
-        ("import interlace.experiments.evaluate", 93),
+        ("import interlace.report.page", 41),
+        ("import interlace.experiments.evaluate", 94),
     ],
 )
 def test_a_command_and_an_import_load_few_of_our_modules(tmp_path, monkeypatch, code, most):

@@ -65,8 +65,14 @@ def _prepare_streams() -> None:
             continue
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
             stream.reconfigure(errors="backslashreplace" if kind else "strict")
-        if kind and type(stream) is io.TextIOWrapper:  # other types are of a test
+        # other types are of a test, or of a console of Windows
+        if kind and type(stream) is io.TextIOWrapper and _is_file(stream):
             setattr(sys, name, _text_stream(kind, stream))
+
+
+def _is_file(stream: io.TextIOWrapper) -> bool:
+    """Return whether a stream writes bytes to a file; the one of a console of Windows writes characters."""
+    return isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO)
 
 
 def _text_stream(kind: type[io.FileIO], stream: io.TextIOWrapper) -> io.TextIOWrapper:
@@ -122,6 +128,8 @@ def _end_with_stdin() -> None:
 
     A process that handles SIGTERM, which saves a checkpoint, gets that; others are interrupted, unless they ignore it.
     """
+    from interlace.core.system import end_group
+
     while os.read(0, 1):
         pass
     gentle = signal.SIGTERM
@@ -129,12 +137,7 @@ def _end_with_stdin() -> None:
         signal.getsignal(signal.SIGINT)
     ):
         gentle = signal.SIGINT
-    for number in (gentle, signal.SIGKILL):  # a library may swallow the gentle one
-        if os.getpgrp() == os.getpid():
-            os.killpg(0, number)
-        else:
-            os.kill(os.getpid(), number)
-        time.sleep(60)
+    end_group(gentle, 60)  # a library may swallow the gentle one
 
 
 def exit_code(error: BaseException) -> int | None:

@@ -4,14 +4,12 @@ import contextlib
 import errno
 import logging
 import os
-import platform
 import re
 import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import Any
@@ -26,10 +24,10 @@ from interlace.core.errors import (
     did_you_mean,
     nearest,
 )
+from interlace.core.system import NO_LINK, host_key, sync
 
 log = logging.getLogger(__name__)
 
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a symbolic link
 # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
 MAX_LINE = 8 << 20
 LONGEST_NAME = 255  # bytes of the name of a file
@@ -165,9 +163,9 @@ def atomic(path: Path | str, suffix: str | None = None) -> Iterator[Path]:
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o666))
             mode = partial.stat().st_mode & 0o666  # without what the umask forbids
             yield partial
-            _sync(partial, mode)
+            _finish(partial, mode)
             os.replace(partial, path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -234,14 +232,14 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
             yield partial
             for folder, _, files in os.walk(partial):
                 for name in files:
-                    _sync(Path(folder, name), mode)
-                _sync(Path(folder))
+                    _finish(Path(folder, name), mode)
+                sync(Path(folder))
             old = _beside(path, path.suffix)
             with contextlib.suppress(FileNotFoundError):
                 path.rename(old)
             partial.rename(path)
             _remove(old)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -290,30 +288,7 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
         lock.release()
 
 
-def raise_open_files_limit() -> None:
-    """Let this process open up to 65,536 files, as far as the system allows."""
-    # Windows; macOS has a further limit
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        limit = _MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY_FILES)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
-
-
-_MANY_FILES = 65_536
-
-
-def _host() -> str:
-    """Return a hash of where a process number is unique: host, boot and namespace (of a container)."""
-    parts = [platform.node()]
-    with contextlib.suppress(OSError):  # not Linux
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
-        parts.append(str(Path("/proc/self/ns/pid").stat().st_ino))
-    return blake2b("\n".join(parts).encode(), digest_size=4).hexdigest()
-
-
-_HOST = _host()
+_HOST = host_key()
 _LEFT = re.compile(rf"\..+\.(\d+)-{_HOST}-[0-9a-f]+\.partial.*")
 _cleaned: set[Path] = set()  # folders whose leftovers this process removed
 
@@ -346,29 +321,17 @@ def _remove(path: Path) -> None:
 
 
 def _is_alive(process: int) -> bool:
-    """Return whether a process of this machine runs; true where that is unknown."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        return True
-    return True
+    """Return whether a process of this machine runs."""
+    import psutil  # `os.kill(process, 0)` sends Ctrl-C on Windows
+
+    return bool(psutil.pid_exists(process))
 
 
-def _sync(path: Path, mode: int | None = None) -> None:
-    """Flush a file or folder to disk, with the permissions `mode`: libraries write files for their owner only."""
-    if mode is not None and path.stat().st_mode & 0o777 != mode:
+def _finish(path: Path, mode: int) -> None:
+    """Flush a file to disk, with the permissions `mode`: libraries write files for their owner only."""
+    if path.stat().st_mode & 0o777 != mode:
         path.chmod(mode)
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        # some file systems cannot sync folders
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
-            raise
-    finally:
-        os.close(handle)
+    sync(path)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from interlace.core.errors import LostProcessError
+from interlace.core.system import limit_memory
 
 _MAX_MEMORY = 4 << 30  # bytes of address space of the child process
 _MAX_WAIT = 30  # seconds by the clock, for each of computing
@@ -22,7 +23,8 @@ def guarded_results(
 
     Arguments and results are values of JSON. A call has no result if it raises an error, crashes the process, needs
     more than 4 GB, or computes for more than `seconds`. Computing does not depend on how busy the machine is; the clock
-    limits all calls together, to 30 times as long, because a function may also wait. Windows limits only that.
+    limits all calls together, to 30 times as long, because a function may also wait. macOS may not limit memory, and
+    Windows limits only the clock.
     """
     module = function.__module__
     name = function.__qualname__
@@ -51,8 +53,8 @@ def guarded_results(
 
 def serve(function: Callable[[Any], Any], seconds: float) -> None:
     """Write a line with the result of each call, whose argument is a line of standard input."""
-    _limit_memory()
-    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    limit_memory(_MAX_MEMORY)
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
     os.dup2(2, 1)  # of what a library prints
     answers.write(f"{_READY}\n")
     answers.flush()
@@ -62,12 +64,3 @@ def serve(function: Callable[[Any], Any], seconds: float) -> None:
             signal.setitimer(signal.ITIMER_PROF, seconds)
         answers.write(f"{json.dumps(function(json.loads(argument)))}\n")
         answers.flush()
-
-
-def _limit_memory() -> None:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))

@@ -205,7 +205,10 @@ class WordAlignments(ColumnFolder):
         )
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
-        """Return all pairs and their links, mapped from temporary files on the disk of a folder."""
+        """Return all pairs and their links, mapped from temporary files.
+
+        spool: the folder of these files; not one that is replaced while they are mapped, which Windows refuses.
+        """
         source = SpilledRows(np.int32, (), spool)
         target = SpilledRows(np.int32, (), spool)
         links = SpilledRows(np.int32, (2,), spool)

@@ -20,9 +20,10 @@ from numpy.typing import DTypeLike
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
-from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
+from interlace.core.files import atomic_folder, must_exist
 from interlace.core.json_files import JsonMapping, JsonObject, json_record, read_json
 from interlace.core.ragged import AnyArray, IntArray, Ragged
+from interlace.core.system import raise_open_files_limit
 from interlace.data import RowNumbers
 
 FORMAT = 5
@@ -138,13 +139,15 @@ class _Column:
         """Copy what is written to values of another type."""
         self._file.seek(_HEADER)
         path = self._path.with_suffix(".wide")
-        wide = path.open("w+b")
-        wide.seek(_HEADER)
-        while len(block := np.fromfile(self._file, self._dtype, _BLOCK)):
-            wide.write(block.astype(dtype).data)
+        with path.open("wb") as wide:
+            wide.seek(_HEADER)
+            while len(block := np.fromfile(self._file, self._dtype, _BLOCK)):
+                wide.write(block.astype(dtype).data)
+            end = wide.tell()
+        self._file.close()  # Windows replaces no open file
         path.replace(self._path)
-        self._file.close()
-        self._file = wide
+        self._file = self._path.open("r+b")
+        self._file.seek(end)
         self._dtype = dtype
 
 

@@ -58,10 +58,8 @@ class CorpusAlignments(Artifact[WordAlignments]):
 
     def build(self, folder: Path) -> None:
         """Train the aligner on all pairs, and write their links."""
-        spool = folder / "words"  # removed when the alignments replace the folder
-        spool.mkdir()
         pairs = (TextPairs(source, target) for source, target in self.text.chunks())
-        words = WordPairs.of(pairs, spool)
+        words = WordPairs.of(pairs, spool=folder.parent)
         fitted = self.aligner.fit(words, progress=_progress_of(self.text))
         WordAlignments.write(folder, _aligned(words, fitted))
 

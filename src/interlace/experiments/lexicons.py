@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.data_root import Root
@@ -52,9 +51,8 @@ class CountedLexicon(Artifact[Lexicon]):
 
     def build(self, folder: Path) -> None:
         """Count the links, and write the entries."""
-        with TemporaryDirectory(dir=folder) as spool:
-            words, links = self.alignments.get().whole(Path(spool))
-            counted = Lexicon.count(words, links.links)
+        words, links = self.alignments.get().whole(spool=folder.parent)
+        counted = Lexicon.count(words, links.links)
         counted.mutual().at_least(self.min_count).words().write(folder / "lexicon.tsv")
 
     def open(self, folder: Path) -> Lexicon:

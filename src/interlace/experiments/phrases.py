@@ -45,9 +45,7 @@ class CorpusPhrases(Artifact[PhraseStore]):
         from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
         alignments = self.alignments.get()
-        spool = folder / "words"  # removed when the phrases replace the folder
-        spool.mkdir()
-        words, links = alignments.whole(spool)
+        words, links = alignments.whole(spool=folder.parent)
         table = count_phrases(words, links.links, self.rules, confidence=links.confidence.flat)
         PhraseStore.write(folder, alignments, table, self.rules)
 

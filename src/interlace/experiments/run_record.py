@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 
 from interlace.core import VERSION
 from interlace.core.json_files import JsonObject
+from interlace.core.system import processor_name
 from interlace.data.cache import content_key
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings
@@ -89,21 +89,13 @@ def _file_record(path: Path) -> JsonObject:
 
 def environment(device: torch.device) -> JsonObject:
     """Return versions and hardware."""
-    processor = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        model_name = re.search(
-            r"^model name\s*: (.+)$", cpuinfo.read_text("utf-8"), re.MULTILINE
-        )
-        if model_name is not None:
-            processor = model_name[1].strip()
     return {
         "interlace": VERSION,
         "python": platform.python_version(),
         "torch": version("torch"),
         "transformers": version("transformers"),
         "platform": platform.platform(),
-        "processor": processor,
+        "processor": processor_name(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,

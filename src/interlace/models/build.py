@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -262,11 +261,12 @@ def _random_model(config: Any, seed: int | None) -> Any:
 
 def encoder_config(shape: Shape, vocab: Vocab) -> Any:
     """Return the transformers configuration of a fresh encoder; raise a SettingsError if memory cannot hold it."""
+    import psutil
     import transformers
 
     layer_weights = 4 * shape.width**2 + 2 * shape.width * shape.inner
     size = 4 * (vocab.size * shape.width + shape.layers * layer_weights)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = psutil.virtual_memory().total
     if size > memory:
         raise SettingsError(
             f"[model.shape]: weights of {size / 2**30:,.0f} GiB, but this machine has {memory / 2**30:,.0f} GiB of "

@@ -1,10 +1,7 @@
 """The device of training: accelerate's `Accelerator`, made the same way everywhere."""
 
-import ctypes
 import os
 import re
-import resource
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -17,6 +14,7 @@ from accelerate.utils import DistributedDataParallelKwargs
 
 from interlace.core.errors import LostProcessError, MissingDependencyError
 from interlace.core.json_files import JsonMapping
+from interlace.core.system import keep_freed_memory, peak_resident_memory
 
 # oneDNN and PyTorch each keep the compiled products of the last shapes, by default 1,024 (0.7 MB each).
 _CACHED_SHAPES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
@@ -41,11 +39,7 @@ def accelerator_for(
             raise MissingDependencyError(tracker, f"the tracker {tracker!r}")
     for variable, capacity in _CACHED_SHAPES.items():  # read at the first product
         os.environ.setdefault(variable, capacity)
-    libc = ctypes.CDLL(None)
-    # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
-        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    keep_freed_memory()
     if threads:
         torch.set_num_threads(threads)
     if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate allows one precision a process without a reset
@@ -124,5 +118,4 @@ def peak_memory(device: torch.device) -> int:
     """Return the peak of this process's memory in bytes: allocated on its GPU, else resident."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return peak_resident_memory()

@@ -6,6 +6,7 @@ A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -40,7 +41,7 @@ class HubAddress:
     @classmethod
     def parse(cls, text: str) -> HubAddress:
         """Return the address in `hub:...`; raise a ValueError if the text does not have that form."""
-        path, _, revision = text.removeprefix(HUB).partition("@")
+        path, _, revision = text.removeprefix(HUB).replace(os.sep, "/").partition("@")
         repository, *names = path.rsplit("/", 2)
         if not (text.startswith(HUB) and "/" in repository and all(names)):
             raise ValueError(f"{text!r} does not name a data set of the hub; expected {SYNTAX}")
