@@ -23,13 +23,24 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-latest fuzz chaos lint lint-workflows lock audit dist bench gpu docs notebooks
+.PHONY: help demo real test test-lowest test-latest fuzz chaos lint lint-workflows lock audit dist bench gpu docs notebooks
 
 help: ## list the targets
 	@awk -F ':.*## *' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded toy corpus, in a few minutes
 	@$(BIN)/interlace demo -o runs/demo $(ARGS)
+
+real: $(INSTALLED) ## adapt multilingual-e5-small to English and Hindi, and score it before and after; repeat to resume
+	@test -n "$$INTERLACE_DATA" || { \
+		echo "set INTERLACE_DATA to a folder of public data; docs/results/adapting.md lists the files" >&2; exit 2; }
+	@$(MAKE) --no-print-directory runs/e5-small
+	@$(BIN)/interlace study real/pair -o runs/real \
+		--set set.model.start=runs/e5-small --set systems.before.model=runs/e5-small $(ARGS)
+	@$(BIN)/interlace export "runs/real/cells/after,seed=0" -o runs/real-model
+
+runs/e5-small: | $(INSTALLED)
+	@$(BIN)/python benchmarks/_e5_small.py $@
 
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
