@@ -8,8 +8,9 @@ from transformers import AutoModel
 
 from interlace.data.vocab import Vocab
 from interlace.experiments import pretrain as experiment
-from interlace.experiments.recipe import read_recipe
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import load
+from interlace.training.mixture import Mixture
 from little_checkpoints import ENGLISH, LONGEST, save
 from run_records import StoppedError, records, stop_at, weights
 
@@ -98,3 +99,24 @@ def test_an_interrupted_run_ends_with_the_same_weights(starts, recipe, tmp_path)
     whole = weights(tmp_path / "whole")
     cut = weights(tmp_path / "cut")
     assert all(torch.equal(cut[name], weight) for name, weight in whole.items())
+
+
+def test_no_head_is_trained_for_objectives_without_one(starts, recipe, tmp_path, monkeypatch):
+    settings = recipe(starts[1]).dump()
+    for language in ("en", "de"):  # one word a line, so that words are aligned
+        (tmp_path / f"train.{language}").write_text("\n".join(ENGLISH * 10))
+    files = ["train.{source}", "train.{target}"]
+    settings["corpora"] = {"pairs": {"pairs": ["en-de"], "train": files}}
+    settings["objectives"] = {"self_alignment": {"max_length": LONGEST}}
+    draws = []
+
+    def batch(mixture, draw, slot):
+        draws.append(draw)
+        return original(mixture, draw, slot)
+
+    original = Mixture.batch
+    monkeypatch.setattr(Mixture, "batch", batch)
+    experiment.pretrain(Recipe.read(settings), tmp_path / "run")
+    assert (
+        len(draws) < 5
+    )  # of 500: one shows that the objective has no head, the others are of the update

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 from accelerate.utils import broadcast
 
+from interlace.core.progress import current_progress
 from interlace.models.backbone import eval_mode, parts_of
-from interlace.objectives import UpdateObjective
 
 if TYPE_CHECKING:
     from interlace.training.loop import Training, TrainingModel
@@ -42,20 +42,24 @@ def train_fresh_head(training: Training) -> None:
         return
     optimizer = torch.optim.AdamW(head, lr=_LEARNING_RATE)
     losses: list[float] = []
+    progress = current_progress()
+    without_head = set()  # numbers of sources
     with eval_mode(model):
         for draw in mixture.draws(0, _MAX_STEPS, (), slots=1):
-            source = mixture.sources[draw.source]
-            if isinstance(source.learner, UpdateObjective):
+            if draw.source in without_head:
                 continue
             batch = mixture.batch(draw, slot=0).to(accelerator.device)
-            loss, _ = model(source.objective, batch, batch.counts)
+            objective = mixture.sources[draw.source].objective
+            loss, _ = model(objective, batch, batch.counts)
             gradients = torch.autograd.grad(loss, head, allow_unused=True)
             if all(gradient is None for gradient in gradients):
+                without_head.add(draw.source)
                 continue
             for weight, gradient in zip(head, gradients, strict=True):
                 weight.grad = gradient
             optimizer.step()
             losses.append(loss.item())
+            progress("training a new vocabulary head", len(losses), _MAX_STEPS)
             if _is_settled(losses):
                 break
     optimizer.zero_grad()
