@@ -88,6 +88,7 @@ def test_alignment_and_data_need_no_extra(folder):
         "derive a.en --transformations permute -o derived",
         "check a.en a.de",
         "check small.toml --json",
+        "--version",
         "toy -o toy --languages en,de --pairs 20",
         "list objectives",
         "init tiny/mlm -o mine.toml",

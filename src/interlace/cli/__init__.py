@@ -22,7 +22,6 @@ from rich.text import Text
 from typer.models import ArgumentInfo
 
 from interlace.cli.common.options import OutputPath
-from interlace.core import VERSION
 from interlace.core.display import block, is_utf8, message, visible
 from interlace.core.errors import DataError, SettingsError, dependency_errors
 from interlace.core.outputs import (
@@ -213,7 +212,10 @@ def run_command(arguments: list[str]) -> int | None:
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        output.print(VERSION, highlight=False)
+        from interlace.cli.common.version import installation
+
+        for name, value in installation().items():
+            print_line(f"{name:<12} {value}")
         raise typer.Exit
 
 
@@ -222,7 +224,7 @@ def _root(
         bool,
         typer.Option(
             "--version",
-            help="Print the version and exit.",
+            help="Print versions, device and cache folder, and exit.",
             is_eager=True,
             callback=_print_version,
         ),
