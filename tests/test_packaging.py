@@ -1,6 +1,8 @@
-"""What `pyproject.toml`, `constraints.txt` and `CITATION.cff` say of versions agrees."""
+"""What `pyproject.toml`, `constraints.txt` and `CITATION.cff` say of versions agrees; what the package index shows."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -39,3 +41,13 @@ def test_make_lock_has_pinned_what_the_package_asks_for(line):
 def test_the_citation_names_the_version():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall("^version: (.*)$", citation, re.MULTILINE) == [__version__]
+
+
+def test_the_package_index_shows_no_relative_link():
+    pytest.importorskip("hatch_fancy_pypi_readme")
+    relative_link = re.compile(r"\]\((?!https:)|(src|href)=\"(?!https:)")
+    assert relative_link.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    command = [sys.executable, "-m", "hatch_fancy_pypi_readme"]
+    shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
+    assert "interlace align train.en train.de" in shown.stdout
+    assert not relative_link.search(shown.stdout)
