@@ -119,8 +119,8 @@ class FixedLengthsProcessor(LogitsProcessor):
 
 def force_end(scores: torch.Tensor, ends: torch.Tensor, end: int) -> torch.Tensor:
     """Allow only the end token, with log probability 0, in the selected sequences."""
-    scores[ends] = float("-inf")
-    scores[ends, end] = 0.0
+    scores.masked_fill_(ends[:, None], float("-inf"))
+    scores[:, end].masked_fill_(ends, 0.0)
     return scores
 
 
@@ -140,6 +140,11 @@ class Comparison:
     batch: int
     beam: int
 
+    @property
+    def max_target(self) -> int:
+        """Maximum length of a translation."""
+        return self.ours.max_target_length - 1
+
     def interlace(self, rows: np.ndarray) -> list[list[int]]:
         """Translate in batches of similar length, with a maximum length per sequence."""
         search = SearchSettings()
@@ -155,10 +160,9 @@ class Comparison:
                 )
                 if self.lengths is not None:
                     decoding = FixedLengths(decoding, self.lengths[rows[part]], self.vocab.end)
-                limits = torch.from_numpy(
-                    search.limits(ids.lengths[part], SHAPE.max_length - 1)
-                )
-                first = torch.full((len(part),), self.vocab.target(self.languages[1]))
+                limits = torch.from_numpy(search.limits(ids.lengths[part], self.max_target))
+                target = self.vocab.target(self.languages[1])
+                first = torch.full((len(part),), target, device=self.ours.device)
                 beams = beam_search(decoding, first, limits, constraints, self.beam)
                 found |= dict(zip(part.tolist(), beams.best().to_lists(), strict=True))
         return [found[row] for row in range(len(rows))]
@@ -172,9 +176,7 @@ class Comparison:
             inputs = encoder_inputs(
                 self.ours, self.ids.take(part), self.vocab, self.languages[0]
             )
-            limit = int(
-                SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max()
-            )
+            limit = int(SearchSettings().limits(self.ids.lengths[part], self.max_target).max())
             processors = (
                 []
                 if self.lengths is None
@@ -198,10 +200,13 @@ def random_model(
     lines: list[str], references: list[str], folder: Path
 ) -> tuple[Seq2Seq, Vocab]:
     """Save a model with the same random weights at every call, which never predicts the end."""
-    vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(
-        ["en", "de"]
-    )
-    encoder = from_shape(SHAPE, vocab)
+    vocab = Vocab.learn({"en": lines + references}, size=10_000)
+    return saved_model(vocab.with_target_languages(["en", "de"]), SHAPE, folder)
+
+
+def saved_model(vocab: Vocab, shape: Shape, folder: Path) -> tuple[Seq2Seq, Vocab]:
+    """Do the same with a vocabulary that has target languages, and a shape of both sides."""
+    encoder = from_shape(shape, vocab)
     model = join(encoder, fresh_decoder(encoder.model.config, 0)).eval()
     torch.nn.init.constant_(
         model.decoder.model.get_output_embeddings().bias[vocab.end : vocab.end + 1], -1e4
@@ -210,16 +215,33 @@ def random_model(
     return model, vocab
 
 
-def measure(comparison: Comparison, options: Any, clock: Callable[[], float]) -> None:
-    """Print the rates for one beam size."""
+@dataclass(frozen=True)
+class Rates:
+    """Tokens/s of each round, of interlace and `generate`, and how many of the translations are identical."""
+
+    rounds: list[tuple[float, float]]
+    same: int
+    compared: int
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """The median of each side."""
+        ours, theirs = zip(*self.rounds, strict=True)
+        return statistics.median(ours), statistics.median(theirs)
+
+
+def measure(
+    comparison: Comparison, lines: int, rounds: int, clock: Callable[[], float]
+) -> Rates:
+    """Translate so many lines a round by both searches, in alternating order."""
     count = len(comparison.ids)
     searches = [comparison.transformers, comparison.interlace]
     for search in searches:
-        search(np.arange(min(count, options.batch)))  # warm-up
+        search(np.arange(min(count, comparison.batch)))  # warm-up
     rates: list[tuple[float, float]] = []
     same = compared = 0
-    for turn in range(options.rounds):
-        rows = np.arange(turn * options.lines, (turn + 1) * options.lines) % count
+    for turn in range(rounds):
+        rows = np.arange(turn * lines, (turn + 1) * lines) % count
         found, tokens_per_second = {}, {}
         for search in reversed(searches) if turn % 2 else searches:
             start = clock()
@@ -233,13 +255,19 @@ def measure(comparison: Comparison, options: Any, clock: Callable[[], float]) ->
         )
         compared += len(rows)
         rates.append((tokens_per_second["interlace"], tokens_per_second["transformers"]))
-        if options.verbose:
-            print(f"    round {turn}: {rates[-1][0]:.0f} {rates[-1][1]:.0f}", flush=True)
-    ratios = [ours / theirs for ours, theirs in rates]
-    ours, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
+    return Rates(rates, same, compared)
+
+
+def show(beam: int, rates: Rates, *, verbose: bool) -> None:
+    """Print the rates for one beam size."""
+    if verbose:
+        for turn, (ours, theirs) in enumerate(rates.rounds):
+            print(f"    round {turn}: {ours:.0f} {theirs:.0f}")
+    ratios = [ours / theirs for ours, theirs in rates.rounds]
+    ours, theirs = rates.medians
     print(
-        f"  beam {comparison.beam}: {ours:8.0f} {theirs:8.0f}   {statistics.median(ratios):5.2f} "
-        f"(min {min(ratios):.2f}, max {max(ratios):.2f}); {same} of {compared} translations identical",
+        f"  beam {beam}: {ours:8.0f} {theirs:8.0f}   {statistics.median(ratios):5.2f} "
+        f"(min {min(ratios):.2f}, max {max(ratios):.2f}); {rates.same} of {rates.compared} translations identical",
         flush=True,
     )
 
@@ -277,7 +305,7 @@ def main() -> None:
     ids = vocab.encode(lines, language=options.source).ids
     lengths = None
     if options.model is None:
-        limits = SearchSettings().limits(ids.lengths, SHAPE.max_length - 1)
+        limits = SearchSettings().limits(ids.lengths, model.max_target_length - 1)
         lengths = torch.from_numpy(
             np.minimum(vocab.encode(references, language=options.target).lengths, limits)
         )
@@ -292,7 +320,8 @@ def main() -> None:
         comparison = Comparison(
             model, theirs, vocab, ids, lengths, languages, options.batch, beam
         )
-        measure(comparison, options, clock)
+        rates = measure(comparison, options.lines, options.rounds, clock)
+        show(beam, rates, verbose=options.verbose)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,14 @@ The model has XLM-R base's shape (Conneau et al. 2020) without attention dropout
 20k and 250k tokens; a small one has 12 layers of width 384 and 113k tokens. The text is random. Our cells have packed
 rows and are compiled, as a recipe's defaults are on a GPU, unless they are called eager. The most telling cells are
 first. Each result is stored at once, so the same command resumes after `--minutes` or a failure; no cell starts in the
-last `CELL_SECONDS`. A cell without memory for its batch is a result. Tokens are real ones, without
-padding; `mlm` reads blocks of running text, the Trainer sentences: in random order (defaults), or grouped by length,
-compiled, with worker processes (tuned). Both have fused AdamW, bf16 and sdpa; operations of the Trainer are taken to be
-those of `mlm`.
+last `CELL_SECONDS`. A cell without memory for its batch is a result. Tokens are real ones, without padding; `mlm` reads
+blocks of running text, the Trainer sentences: in random order (defaults), or grouped by length, compiled, with worker
+processes (tuned). Both have fused AdamW, bf16 and sdpa; operations of the Trainer are taken to be those of `mlm`.
+
+Ten further updates of each of our cells are profiled: their kernels by time, and the share of time without a kernel
+(`idle`). Decoding is beam search with a BERT encoder-decoder (6 and 6 layers, random weights, float32) against
+`generate`: 512 sentences of mixed length in batches of 32.
+
 `--small` runs all cells in miniature, also on a CPU.
 """
 
@@ -25,11 +29,14 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from _common import Target, environment, report
 from _random_training import (
@@ -56,13 +63,16 @@ from interlace.training.loop import READ_EVERY, Progress, steps
 
 LARGE, SMALL = 250_000, 20_000
 WARMUP, UPDATES = 2 * READ_EVERY, 4 * READ_EVERY  # multiples, because steps are read in groups
+PROFILED = 10  # updates after them
+TOP = 15  # kernels of a profile
 FULL = "out of memory"
 OBJECTIVE, DEFAULTS, TUNED = "interlace", "Trainer, defaults", "Trainer, tuned"
+DECODING = "beam search"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured: an objective here, or masked language modeling by the Trainer."""
+    """What is measured: an objective here, masked language modeling by the Trainer, or decoding."""
 
     name: str
     system: str
@@ -82,6 +92,7 @@ CELLS = [
     Cell("mlm-20k", OBJECTIVE, SMALL),
     Cell("mlm-113k-small", OBJECTIVE, 113_000, cuda_graphs=True, width=384),
     Cell("trainer-20k-tuned", TUNED, SMALL),
+    Cell("decoding-64k", DECODING, 64_000),
     Cell("align_mlm-250k", OBJECTIVE, LARGE, "align_mlm"),
     Cell("mlm-20k-graphs", OBJECTIVE, SMALL, cuda_graphs=True),
     Cell("mlm-20k-eager", OBJECTIVE, SMALL, compiled=False),
@@ -109,7 +120,7 @@ class Clock:
 
 
 def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:
-    """Return tokens/s and operations a token of an objective."""
+    """Return tokens/s and operations a token of an objective, and the profile of further updates."""
     vocab = vocabulary(size)
     gpu = torch.cuda.is_available()
     count = text_size(shape)
@@ -118,15 +129,17 @@ def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[
         sources,
         vocab,
         shape,
-        WARMUP + UPDATES,
+        WARMUP + UPDATES + PROFILED,
         compiled=cell.compiled and gpu,
         cuda_graphs=cell.cuda_graphs,
         row=row_of(vocab, shape, tokens) if gpu else None,
     )
     clock, timed = Clock(), []
-    for step in steps(training, Progress()):
+    run = steps(training, Progress())
+    for step in islice(run, WARMUP + UPDATES):
         clock(step.index)
         timed += [step] if step.index > WARMUP else []
+    profile = profile_of(run)
     read = sum(step.tokens for step in timed)
     batch = training.mixture.first_batch(0)
     if training.row is not None:
@@ -138,6 +151,61 @@ def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[
         "flops": flops / batch.tokens,
         "waited": sum(step.waited for step in timed) / clock.seconds,
         "peak": peak_flops() if torch.cuda.is_available() else None,
+        "profile": profile,
+    }
+
+
+def profile_of(run: Iterator[Any]) -> dict[str, Any]:
+    """Do the remaining updates; return their kernels and copies, on a CPU their operations, as `summary` does."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+
+    gpu = torch.cuda.is_available()
+    with profile(
+        activities=[ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU]
+    ) as recorded:
+        updates = sum(1 for _ in run)  # the last waits for the device
+    names, starts, ends = [], [], []
+    for event in recorded.events():
+        if gpu:  # annotations of the source span kernels
+            counts = event.device_type == DeviceType.CUDA and not event.is_user_annotation
+        else:
+            counts = event.cpu_parent is None
+        if counts:
+            names.append(event.name)
+            starts.append(event.time_range.start)
+            ends.append(event.time_range.end)
+    return summary(names, np.array(starts), np.array(ends), updates)
+
+
+def summary(
+    names: list[str], starts: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], updates: int
+) -> dict[str, Any]:
+    """Return what kernels of the given names took from `starts` to `ends`, in microseconds.
+
+    idle: share of the time without any; gaps: how many such times, an update, and `longest_gap` of them. kernels: those
+    that take most, each with its milliseconds and its number, an update.
+    """
+    order = np.argsort(starts)
+    latest_ends = np.maximum.accumulate(ends[order])
+    gaps = np.maximum(starts[order][1:] - latest_ends[:-1], 0)
+    span = latest_ends[-1] - starts.min()
+    durations: Counter[str] = Counter()
+    for name, duration in zip(names, (ends - starts).tolist(), strict=True):
+        durations[name] += duration
+    counts = Counter(names)
+    top = [
+        [name[:80], round(total / 1e3 / updates, 4), counts[name] / updates]
+        for name, total in durations.most_common(TOP)
+    ]
+    return {
+        "updates": updates,
+        "milliseconds": float(span) / 1e3 / updates,
+        "launches": len(names) / updates,
+        "idle": float(gaps.sum() / span),
+        "gaps": float((gaps > 0).sum()) / updates,
+        "longest_gap": float(gaps.max(initial=0)),
+        "kernels": top,
     }
 
 
@@ -205,6 +273,34 @@ def measure_trainer(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[st
     return {"rate": mean * UPDATES / clock.seconds}
 
 
+def measure_decoding(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:
+    """Return tokens/s of beam search and of `generate`, which translate the same sentences by turns."""
+    import decoding
+    from transformers import EncoderDecoderModel
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    shape = shape.model_copy(update={"family": "bert", "layers": min(shape.layers, 6)})
+    vocab = vocabulary(size).with_target_languages(["en", "de"])
+    count = 8 if shape.layers == MINIATURE.layers else 512
+    pairs = random_pairs(vocab, count, shape.max_length // 2)
+    with tempfile.TemporaryDirectory() as folder:
+        ours, _ = decoding.saved_model(vocab, shape, Path(folder))
+        theirs = EncoderDecoderModel.from_pretrained(folder).eval()
+    comparison = decoding.Comparison(
+        ours.to(device),
+        theirs.to(device),
+        vocab,
+        pairs.source.ids,
+        torch.from_numpy(pairs.target.lengths).to(device),
+        ("en", "de"),
+        batch=32,
+        beam=5,
+    )
+    rates = decoding.measure(comparison, count, 2, time.perf_counter)
+    rate, of_generate = rates.medians
+    return {"rate": rate, "generate": of_generate, "identical": rates.same / rates.compared}
+
+
 def measure(name: str, tokens: int, *, small: bool) -> dict[str, Any]:
     """Return the result of one cell; memory is the peak in bytes."""
     cell = next(cell for cell in CELLS if cell.name == name)
@@ -212,9 +308,9 @@ def measure(name: str, tokens: int, *, small: bool) -> dict[str, Any]:
     size = cell.size // 100 if small else cell.size
     if not small and cell.width != BASE.width:
         shape = BASE.model_copy(update={"width": cell.width})
-    make = measure_objective if cell.system == OBJECTIVE else measure_trainer
+    systems = {OBJECTIVE: measure_objective, DECODING: measure_decoding}
     try:
-        found = make(cell, shape, tokens, size)
+        found = systems.get(cell.system, measure_trainer)(cell, shape, tokens, size)
     except torch.OutOfMemoryError:
         return {"error": FULL}
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -222,8 +318,10 @@ def measure(name: str, tokens: int, *, small: bool) -> dict[str, Any]:
 
 
 def table(found: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a line a cell: real tokens/s, share of the peak and memory."""
-    lines = [f"{'cell':20} {'tokens/s':>10} {'of peak':>8} {'memory':>10} {'waiting':>8}"]
+    """Return a line a cell: real tokens/s, share of the peak, memory, and time without data or without a kernel."""
+    lines = [
+        f"{'cell':20} {'tokens/s':>10} {'of peak':>8} {'memory':>10} {'waiting':>8} {'idle':>8}"
+    ]
     for cell in CELLS:
         if (result := found.get(cell.name)) is None or "rate" not in result:
             lines += [f"{cell.name:20} {(result or {}).get('error', 'not measured')}"]
@@ -233,10 +331,13 @@ def table(found: dict[str, dict[str, Any]]) -> list[str]:
             result.get("flops", base.get("flops")),
             result.get("peak", base.get("peak")),
         )
-        share = f"{result['rate'] * flops / peak:.1%}" if flops and peak else "-"
+        counted = flops and peak and cell.system != DECODING
+        share = f"{result['rate'] * flops / peak:.1%}" if counted else "-"
+        idle = f"{result['profile']['idle']:.1%}" if "profile" in result else "-"
         waited = f"{result['waited']:.1%}" if "waited" in result else "-"
         memory = f"{result['memory'] / 1e9:.2f} GB"
-        lines += [f"{cell.name:20} {result['rate']:10,.0f} {share:>8} {memory:>10} {waited:>8}"]
+        figures = f"{share:>8} {memory:>10} {waited:>8} {idle:>8}"
+        lines += [f"{cell.name:20} {result['rate']:10,.0f} {figures}"]
     return lines
 
 
@@ -253,6 +354,8 @@ def targets(found: dict[str, dict[str, Any]]) -> list[Target]:
     best = max(("mlm-20k", "mlm-20k-graphs"), key=lambda name: rate(name) or 0)
     result = found.get(best, {})
     share = result["rate"] * result["flops"] / result["peak"] if result.get("peak") else None
+    decoding = found.get("decoding-64k", {})
+    decoded = decoding["rate"] / decoding["generate"] if "rate" in decoding else None
     others = [Target(f"{name} / mlm", ratio(f"{name}-250k", "mlm-250k"), 0.85, at_least=True)
               for name in ("tlm", "alm", "weam", "align_mlm")]  # fmt: skip
     return [
@@ -262,6 +365,7 @@ def targets(found: dict[str, dict[str, Any]]) -> list[Target]:
         Target("mlm / tuned Trainer", ratio(best, "trainer-20k-tuned"), 2.0, at_least=True),
         Target("mlm / Trainer's defaults", ratio(best, "trainer-20k"), 2.5, at_least=True),
         *others,
+        Target("beam search / generate", decoded, 1.5, at_least=True),
     ]
 
 

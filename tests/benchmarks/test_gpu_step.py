@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -25,13 +26,36 @@ def gpu_step(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["mlm-20k", "trainer-20k", "trainer-20k-tuned", "alm-250k", "align_mlm-250k"]
+    "name",
+    [
+        "mlm-20k",
+        "trainer-20k",
+        "trainer-20k-tuned",
+        "decoding-64k",
+        "alm-250k",
+        "align_mlm-250k",
+    ],
 )
 def test_measures_a_cell_in_miniature(gpu_step, name):
     found = gpu_step.measure(name, 256, small=True)
     assert found["rate"] > 0
     assert found["memory"] > 10**7
     assert found.get("flops", 1) > 0
+    assert found.get("identical", 1) > 0.8
+    if "profile" in found:
+        profile = found["profile"]
+        assert profile["updates"] == gpu_step.PROFILED
+        assert 0 < profile["idle"] < 1
+        assert len(profile["kernels"]) == gpu_step.TOP
+
+
+def test_time_without_a_kernel(gpu_step):
+    """Kernels of 0 to 10, 5 to 8 (beside it), 12 to 20 and 24 to 25 microseconds leave gaps of 2 and 4 of 25."""
+    starts, ends = np.array([12.0, 0.0, 5.0, 24.0]), np.array([20.0, 10.0, 8.0, 25.0])
+    found = gpu_step.summary(["mm", "add", "mm", "add"], starts, ends, updates=2)
+    assert (found["idle"], found["gaps"], found["longest_gap"]) == (6 / 25, 1, 4)
+    assert (found["milliseconds"], found["launches"]) == (0.0125, 2)
+    assert found["kernels"] == [["mm", 0.0055, 1], ["add", 0.0055, 1]]
 
 
 def run(gpu_step, monkeypatch, output, *arguments):
