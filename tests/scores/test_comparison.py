@@ -148,7 +148,7 @@ def test_systems_with_other_examples_are_left_out_of_holm(single, tmp_path):
     assert found.significant
     [message] = impossible
     assert message.startswith("pos, zero-shot: C and A are not compared over examples: ")
-    assert "different test examples, 11 and 12" in message
+    assert "different test examples (11 and 12)" in message
 
 
 def test_rejects_outcomes_that_are_missing_or_of_other_examples(single, tmp_path):

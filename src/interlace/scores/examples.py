@@ -365,7 +365,7 @@ def _pair_count(a: Examples, b: Examples) -> int:
     """Return how many examples count for either; raise DataError unless both have the same examples."""
     if (len(a.score), a.identity) != (len(b.score), b.identity):
         raise DataError(
-            f"the systems were scored on different test examples, {len(a.score)} and {len(b.score)}; evaluate both on "
-            "the same files, and on the same words of a dictionary"
+            f"the systems were scored on different test examples ({len(a.score):,} and {len(b.score):,}); evaluate "
+            "both on the same files, and on words of a dictionary that both, or neither, were trained on"
         )
     return int((a.counted | b.counted).sum())
