@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,9 @@ def own_cache(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def python():
     """A program in the place of `sys.executable` whose processes start at once; see tests/support/warm.py."""
+    if not hasattr(os, "fork"):
+        yield sys.executable
+        return
     with warm_python() as program:
         yield program
 

@@ -1,7 +1,6 @@
 """A pipe or a device among the files of others, which would never end, is an error that names it."""
 
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from interlace.readers import READERS
 from interlace.readers.common.files import find_files
 from interlace.report.runs import read_runs
 from interlace.tasks.common.files import FileQuery, find_parts
+from little_files import named_pipe
 from little_translators import little_vocab
 
 
@@ -52,7 +52,7 @@ def test_of_a_checkpoint(checkpoint, name):
         index = {"weight_map": {"embeddings": name}}
         (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
     (checkpoint / name).unlink(missing_ok=True)
-    os.mkfifo(checkpoint / name)
+    named_pipe(checkpoint / name)
     with pytest.raises(InterlaceError, match=rf"model/{name}: a pipe or a device"):
         load(checkpoint)
 
@@ -60,7 +60,7 @@ def test_of_a_checkpoint(checkpoint, name):
 @pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "tokenizer_config.json"])
 def test_of_a_tokenizer(tmp_path, name):
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    os.mkfifo(tmp_path / name)
+    named_pipe(tmp_path / name)
     with pytest.raises(InterlaceError, match=rf"/{name}: a pipe or a device"):
         Vocab.load(str(tmp_path))
 
@@ -69,7 +69,7 @@ def test_of_a_tokenizer(tmp_path, name):
 def test_of_a_corpus(tmp_path, pattern):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.txt").write_text("a\n")
-    os.mkfifo(tmp_path / "data" / "b.txt")
+    named_pipe(tmp_path / "data" / "b.txt")
     with pytest.raises(InterlaceError, match=r"data/b\.txt: a pipe or a device"):
         list(READERS.build("lines").read_chunks(find_files(tmp_path, pattern), ["en"]))
 
@@ -78,13 +78,13 @@ def test_of_a_corpus(tmp_path, pattern):
 def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
     pytest.importorskip("datasets")
     (tmp_path / "set").mkdir()
-    os.mkfifo(tmp_path / "set" / name)
+    named_pipe(tmp_path / "set" / name)
     path = Path(f"hub:{tmp_path}/set/default/train")
     with pytest.raises(InterlaceError, match=rf"set/{name}: a pipe or a device"):
         list(READERS.build("dataset").read_chunks([path], ["en"]))
 
 
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere"), os.mkfifo])
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere"), named_pipe])
 @pytest.mark.parametrize(
     ("name", "open_it"),
     [

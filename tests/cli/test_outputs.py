@@ -20,6 +20,7 @@ from interlace.core.errors import DataError
 from interlace.core.outputs import Output, check_outputs, output_file
 from interlace.text.lines import read_lines
 from interlace.training import run_folder
+from little_files import named_pipe
 
 
 @pytest.fixture
@@ -233,7 +234,7 @@ def test_standard_output_by_its_other_names_is_written_at_its_position(text, nam
 
 
 def test_a_pipe_is_written_to(text):
-    os.mkfifo(text / "pipe")
+    named_pipe(text / "pipe")
     received = []
     reader = threading.Thread(
         target=lambda: received.append((text / "pipe").read_text()), daemon=True

@@ -6,6 +6,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.core.outputs import copy_files, regular_files
+from little_files import named_pipe
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ SPECIAL = {
     "a link to a folder outside": lambda path: path.symlink_to("../.."),
     "a link to a folder inside": lambda path: path.symlink_to("../decoder"),
     "a link to itself": lambda path: path.symlink_to(path.name),
-    "a pipe": os.mkfifo,
+    "a pipe": named_pipe,
 }
 
 

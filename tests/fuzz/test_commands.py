@@ -6,7 +6,6 @@
 import os
 import random
 import re
-import resource
 import shutil
 import subprocess
 
@@ -28,6 +27,7 @@ from fuzzing_files import draw_file
 from interlace.cli import COMMANDS as REGISTRY
 from interlace.cli import command_name
 
+resource = pytest.importorskip("resource")  # limits memory
 CASES, FIRST = (
     int(os.environ.get(f"INTERLACE_FUZZ_{name}", value))
     for name, value in (("CASES", 200), ("SEED", 0))

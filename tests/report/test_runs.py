@@ -1,6 +1,5 @@
 """Reading a run folder: what is missing is empty, what is damaged is named."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from interlace.core.errors import DataError
 from interlace.report import read_scores
 from interlace.report.runs import read_runs
+from little_files import named_pipe
 from report_runs import bare_run, score
 
 
@@ -136,6 +136,6 @@ def test_metrics_without_lines_are_not_read_whole(make_run):
     ):
         read_runs([folder])
     (folder / "metrics.jsonl").unlink()
-    os.mkfifo(folder / "metrics.jsonl")
+    named_pipe(folder / "metrics.jsonl")
     with pytest.raises(DataError, match=r"metrics\.jsonl: a pipe or a device"):
         read_runs([folder])

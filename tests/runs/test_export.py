@@ -1,7 +1,6 @@
 """Exported models, and what translation needs to know of them."""
 
 import json
-import os
 import shutil
 
 import numpy as np
@@ -19,6 +18,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.models.checkpoint_files import iter_weights
 from little_checkpoints import save
+from little_files import named_pipe
 from run_records import run_of
 
 
@@ -39,7 +39,7 @@ SPECIAL = {
     "a link to a file outside": lambda path: path.symlink_to("/etc/passwd"),
     "a link to a device": lambda path: path.symlink_to("/dev/zero"),
     "a link to nothing": lambda path: path.symlink_to("missing"),
-    "a pipe": os.mkfifo,
+    "a pipe": named_pipe,
 }
 
 

@@ -17,6 +17,7 @@ from interlace.core import files
 from interlace.core.errors import DataError
 from interlace.core.files import MAX_LINE, atomic, atomic_folder
 from interlace.text.lines import count_lines, read_lines, write_lines
+from little_files import named_pipe
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error, fault):
 
 def test_what_is_no_file_is_not_replaced(tmp_path):
     pipe, folder, own = tmp_path / "pipe", tmp_path / "folder", tmp_path / "own"
-    os.mkfifo(pipe)
+    named_pipe(pipe)
     folder.mkdir()
     own.touch()
     for path, kind in ((pipe, "a pipe or a device"), (folder, "a folder")):

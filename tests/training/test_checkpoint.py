@@ -1,7 +1,6 @@
 """Checkpoints are whole or not there, and say what is wrong with a damaged one."""
 
 import json
-import os
 
 import pytest
 import torch
@@ -10,6 +9,7 @@ from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError
 from interlace.training import checkpoint
+from little_files import named_pipe
 
 
 def learner(width=4):
@@ -103,7 +103,7 @@ def test_reads_only_files_of_its_own_folder(tmp_path, name):
     state = json.loads((path / checkpoint.STATE).read_text())
     state["hashes"][name] = "0"
     write_state(path, state)
-    os.mkfifo(path / "pipe.safetensors")
+    named_pipe(path / "pipe.safetensors")
     with pytest.raises(CheckpointError, match="missing, or not a file of its folder"):
         checkpoint.verify(path, "this")
 
