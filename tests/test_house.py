@@ -136,10 +136,10 @@ def command(line):
     ("code", "most"),
     [
         ("command('align a.en a.de -o links')", 47),
-        ("command('preview mlm')", 51),
+        ("command('preview mlm')", 53),
         ("command('report --help')", 16),
         ("import interlace.report.page", 41),
-        ("import interlace.experiments.evaluate", 94),
+        ("import interlace.experiments.evaluate", 95),
     ],
 )
 def test_a_command_and_an_import_load_few_of_our_modules(tmp_path, monkeypatch, code, most):

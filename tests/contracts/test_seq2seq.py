@@ -59,7 +59,7 @@ def inputs(model, vocab):
         "attention_mask": torch.from_numpy(rows.real).long(),
     }
     write = {"input_ids": read["input_ids"].clone()}
-    write["input_ids"][:, 0] = vocab.target("de")
+    write["input_ids"][:, 0] = vocab.targets["de"]
     if model.traits.language_input and model.decoder_language_input:
         read[model.traits.language_input] = torch.full_like(
             read["input_ids"], model.traits.languages["en"]

@@ -12,9 +12,10 @@ from interlace.data import Pairs
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.data.vocab import Vocab
 from little_checkpoints import KINDS
+from little_rows import framed
 from little_words import sentences
 
-VOCAB = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2]))
+VOCAB = SimpleNamespace(pad=0, begin=1, end=2, frame=framed(1, 2), separator_ids=np.array([2]))
 ROBERTA = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2, 2]))
 
 

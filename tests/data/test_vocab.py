@@ -207,12 +207,12 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_
     vocab = plain.with_target_languages(["en", "zh_cn", "en"])
     assert plain.targets == {}
     assert vocab.targets == {"en": plain.size, "zh_cn": plain.size + 1}
-    assert (vocab.target("zh_cn"), vocab.size) == (plain.size + 1, plain.size + 2)
+    assert (vocab.target("zh_cn"), vocab.size) == ((plain.size + 1,), plain.size + 2)
     assert vocab.encode(["the doctor reads"]) == plain.encode(["the doctor reads"])
     assert vocab.origin.base == plain.size
     assert vocab.origin.pieces.lengths.tolist() == [0, 0]
-    assert vocab.target("en") in np.setdiff1d(vocab.special_ids, vocab.regular_ids)
-    assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
+    assert vocab.targets["en"] in np.setdiff1d(vocab.special_ids, vocab.regular_ids)
+    assert vocab.decode([vocab.targets["en"], *vocab.encode(["the"]).ids[0]]).strip() == "the"
     assert vocab.with_target_languages(["zh_cn", "en"]) is vocab
     more = vocab.with_target_languages(["zh_cn", "fr"])
     assert more.targets == {**vocab.targets, "fr": plain.size + 2}
@@ -220,8 +220,8 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_
     again = Vocab.load(tmp_path / "vocab")
     assert (again.targets, again.fingerprint) == (vocab.targets, vocab.fingerprint)
     theirs = opened(tmp_path / "vocab")
-    assert theirs.convert_tokens_to_ids("<2en>") == vocab.target("en")
-    assert theirs.decode([vocab.target("en")], skip_special_tokens=True) == ""
+    assert theirs.convert_tokens_to_ids("<2en>") == vocab.targets["en"]
+    assert theirs.decode([vocab.targets["en"]], skip_special_tokens=True) == ""
     with pytest.raises(
         DataError, match="'zh_CN'; it has them for en, zh_cn; did you mean 'zh_cn'"
     ):

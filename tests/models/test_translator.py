@@ -40,7 +40,7 @@ def models(vocab):
 def beams(model, vocab, ids, limits):
     with eval_mode(model):
         decoding = encode_source(model, encoder_inputs(model, ids, vocab, "en"), "de")
-        first = torch.full((len(ids),), vocab.target("de"))
+        first = torch.full((len(ids),), vocab.targets["de"])
         rules = TokenConstraints.of(vocab, model.vocab_size)
         return beam_search(decoding, first, limits, rules, 4)
 
@@ -54,7 +54,7 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
     inputs = encoder_inputs(model, ids, vocab, "en")
     states = model.encode(inputs)
     for row, hypothesis in enumerate(found.best()):
-        path = torch.tensor([[vocab.target("de"), *hypothesis.tolist()]])
+        path = torch.tensor([[vocab.targets["de"], *hypothesis.tolist()]])
         mask = inputs["attention_mask"][row : row + 1].bool()
         hidden = model.decode(states[row : row + 1], mask, {"input_ids": path})
         following = torch.tensor([*hypothesis.tolist(), vocab.end])
@@ -76,7 +76,7 @@ def test_the_target_language_reaches_the_decoder(vocab):
     inputs = encoder_inputs(model, ids, vocab, "de")
     name = model.traits.language_input
     assert set(inputs[name].flatten().tolist()) == {model.traits.languages["de"]}
-    tokens = torch.full((len(ids),), vocab.target("de"))
+    tokens = torch.full((len(ids),), vocab.targets["de"])
     scores = [encode_source(model, inputs, language).step(tokens) for language in ("en", "de")]
     assert not torch.allclose(*scores)
     kept = encode_source(model, inputs, "de").select(

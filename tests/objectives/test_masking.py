@@ -13,12 +13,15 @@ from interlace.data.layout import pair_layout, sentence_layout
 from interlace.models.families import Traits
 from interlace.objectives import Prepared, Resources
 from interlace.objectives.common.masking import Masking
+from little_rows import framed
 
 SIZE = 50
 VOCAB = SimpleNamespace(
     pad=0,
     begin=1,
     end=2,
+    frame=framed(1, 2),
+    has_mask=True,
     mask=3,
     unk=4,
     size=SIZE,

@@ -19,11 +19,14 @@ from interlace.objectives.self_alignment import SelfAlignment
 from interlace.training import checkpoint
 from interlace.training.loop import TrainingModel
 from interlace.training.optimizer import OptimizerSettings
+from little_rows import framed
 
 VOCAB = SimpleNamespace(
     pad=0,
     begin=1,
     end=2,
+    frame=framed(1, 2),
+    has_mask=True,
     mask=3,
     size=40,
     separator_ids=(),

@@ -17,9 +17,16 @@ from interlace.objectives.word_aligned import WordAligned
 from interlace.training import checkpoint
 from interlace.training.loop import TrainingModel
 from interlace.training.optimizer import OptimizerSettings
+from little_rows import framed
 
 VOCAB = SimpleNamespace(
-    pad=0, begin=1, end=2, mask=3, size=40, separator_ids=(), save_files=lambda folder: None
+    pad=0,
+    begin=1,
+    end=2,
+    frame=framed(1, 2),
+    size=40,
+    separator_ids=(),
+    save_files=lambda folder: None,
 )
 PLAIN = Traits("bert", 64)
 CPU = torch.device("cpu")

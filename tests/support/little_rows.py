@@ -9,8 +9,11 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
+from interlace.data.vocab import Frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interlace.data.vocab import Vocab
 
 
@@ -25,6 +28,11 @@ class Rows:
         """The rows of a batch."""
         start = index * self.size % len(self.rows)
         return self.rows.take(np.arange(start, start + self.size))
+
+
+def framed(begin: int, end: int) -> Callable[[str], Frame]:
+    """The `frame` of a vocabulary whose rows are alike in all languages."""
+    return lambda _: Frame((begin,), (end,))
 
 
 def sentences_of(ids: Ragged, language: str = "en", word: int = 1) -> Sentences:

@@ -14,7 +14,7 @@ from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
-from little_rows import sentences_of
+from little_rows import framed, sentences_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,8 @@ TARGETS = {"en": ID["<2en>"], "de": ID["<2de>"]}
 VOCAB: Any = SimpleNamespace(
     size=len(WORDS), begin=0, pad=1, end=2, mask=3, unk=4,
     special_ids=np.arange(7), regular_ids=np.arange(7, len(WORDS)),
-    targets=TARGETS, target=TARGETS.__getitem__, origin=Origin.of(len(WORDS)),
+    targets=TARGETS, target=lambda language: (TARGETS[language],), frame=framed(0, 2), has_mask=True,
+    origin=Origin.of(len(WORDS)),
     tokens=lambda ids: [WORDS[number] for number in ids],
 )  # fmt: skip
 PLAIN = Traits("bert", 64)

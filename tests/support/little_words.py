@@ -9,6 +9,7 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Sentences
+from little_rows import framed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +45,10 @@ class LittleWords:
             for word, tokens in (spelled or {}).items()
         }
         self.vocab: Any = SimpleNamespace(
-            pad=0, end=1, begin=2, mask=3, size=len(self.words), separator_ids=(1,), pair_layout="xlm",
+            pad=0, end=1, begin=2, frame=framed(2, 1), mask=3, has_mask=True, size=len(self.words), separator_ids=(1,),
+            pair_layout="xlm",
             special_ids=np.arange(len(specials)), regular_ids=np.arange(len(specials), len(self.words)),
-            target=lambda language: self.ids[f"<2{language}>"], save_files=lambda _: None,
+            target=lambda language: (self.ids[f"<2{language}>"],), save_files=lambda _: None,
             encode_words=lambda given: Ragged.of([known.get(word, [4, 5, 6]) for word in given]),
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from interlace.data import PairLayout, Pairs, Sentences
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
 
-SPECIALS = 2  # special tokens that `sentence_layout` adds to a sentence
+SPECIALS = 2  # special tokens that `sentence_layout` adds to a sentence at most
 MAX_SPECIALS = 4  # special tokens that a layout adds to a row at most
 
 
@@ -61,20 +61,22 @@ class Layout:
 
 
 def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
-    """Return rows `[begin] A [end]`, truncated at the end."""
-    text_lengths = np.minimum(sentences.lengths, max_length - SPECIALS)
-    lengths = text_lengths + SPECIALS
-    layout = _empty(lengths, vocab.pad)
-    starts = np.ones_like(lengths)
+    """Return rows `[begin] A [end]`, truncated at the end, or as a published translation model reads a sentence."""
+    before, after = vocab.frame(sentences.language)
+    specials = len(before) + len(after)
+    text_lengths = np.minimum(sentences.lengths, max_length - specials)
+    layout = _empty(text_lengths + specials, vocab.pad)
+    starts = np.full_like(text_lengths, len(before))
     _place(
         layout,
         sentences,
         text_lengths,
         starts,
     )
-    layout.ids[:, 0] = vocab.begin
-    rows = np.arange(len(lengths))
-    layout.ids[rows, lengths - 1] = vocab.end
+    layout.ids[:, : len(before)] = before
+    rows = np.arange(len(text_lengths))
+    for offset, token in enumerate(after):
+        layout.ids[rows, starts + text_lengths + offset] = token
     return layout
 
 

@@ -30,9 +30,11 @@ from interlace.core.json_files import (
 )
 from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
+from interlace.data.translation_layouts import LAYOUT_KEY, layout_name
 from interlace.text.lines import read_lines
 
 _FILE = "tokenizer.json"
+_MODEL_FILE = "config.json"
 # All files of tokenizers, also of those without `tokenizer.json`; `config.json` has the model type.
 _PATTERNS = ["*.json", "*.txt", "*.model"]
 _CONFIG_FILES = ("special_tokens_map.json", "tokenizer_config.json")  # later ones override
@@ -50,7 +52,7 @@ _USUAL_TOKENS = {  # for tokenizers without a configuration
     "unk": ("[UNK]", "<unk>"),
     "begin": ("[CLS]", "<s>", "[BOS]", "<bos>"),
     "end": ("[SEP]", "</s>", "[EOS]", "<eos>"),
-    "mask": ("[MASK]", "<mask>"),
+    "mask": ("[MASK]", "<mask>", "<extra_id_0>"),  # T5's mark of a missing span
 }
 
 # Keys by which a configuration names Python code, or a kernel of the hub, for transformers to fetch and run.
@@ -324,6 +326,10 @@ def _read_config(folder: Path) -> JsonObject:
         if (folder / name).is_file():
             data = read_json(folder / name, JsonObject)
             merged.update({key: value for key, value in data.items() if value is not None})
+    model: JsonObject = {}
+    if (folder / _MODEL_FILE).is_file():
+        model = read_json(folder / _MODEL_FILE, JsonObject)
+    merged[LAYOUT_KEY] = layout_name(merged, model)
     return dict(without_code(merged))
 
 

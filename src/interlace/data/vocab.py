@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -36,6 +35,14 @@ from interlace.data.tokenizer_training import (
     sample_lines,
     train_tokenizer,
 )
+from interlace.data.translation_layouts import (
+    LANGUAGE,
+    LAYOUT_KEY,
+    LAYOUTS,
+    OURS,
+    TranslationLayout,
+    find_code,
+)
 
 if TYPE_CHECKING:
     from interlace.text.normalization import Normalization
@@ -43,7 +50,6 @@ if TYPE_CHECKING:
 _MAX_LINES = 2_000_000
 # The parts of a tokenizer that determine ids.
 _ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")
-_TARGET = re.compile(r"<2([^<>\s]+)>")
 # Keys of a loaded configuration that describe how it was built; the saved tokenizer.json replaces them.
 _REBUILT = {
     "tokenizer_class",
@@ -121,6 +127,13 @@ class _StoredOrigin(TypedDict):
     pieces: list[list[_Id]]
 
 
+class Frame(NamedTuple):
+    """The ids of special tokens before and after a sentence."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
 class Vocab(Encoder):
     """A tokenizer with its special tokens by role.
 
@@ -194,7 +207,8 @@ class Vocab(Encoder):
         """Load a tokenizer from its folder or from the Hugging Face hub; a DataError says what is missing."""
         tokenizer, config = find_tokenizer(str(name))
         special = special_tokens(tokenizer, config)
-        missing = [role for role in ("begin", "end", "pad") if role not in special]
+        required = LAYOUTS[config[LAYOUT_KEY]].roles | {"pad"}
+        missing = sorted(required - special.keys())
         if missing:
             raise DataError(
                 f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them"
@@ -244,8 +258,14 @@ class Vocab(Encoder):
         """Return the vocabulary with a target-language token `<2de>` for each of `languages`, after all other ids.
 
         It is the first token that a translation model's decoder reads. It is a special added token, so that `decode`
-        removes it and no objective predicts or draws it. Raise a DataError if the tokenizer does not append new tokens.
+        removes it and no objective predicts or draws it. Tokenizers of published translation models have their own.
+
+        Raise a DataError if such a tokenizer lacks a language, or if another one does not append new tokens.
         """
+        if self.layout is not LAYOUTS[OURS]:
+            for language in languages:
+                self.target(language)
+            return self
         new_languages = [code for code in dict.fromkeys(languages) if code not in self.targets]
         names = [f"<2{code}>" for code in new_languages]
         if not names:
@@ -308,6 +328,11 @@ class Vocab(Encoder):
         return self._id("mask")
 
     @property
+    def has_mask(self) -> bool:
+        """Whether there is such an id."""
+        return "mask" in self._ids
+
+    @property
     def unk(self) -> int:
         """The id of text that the vocabulary cannot spell."""
         return self._id("unk")
@@ -324,24 +349,35 @@ class Vocab(Encoder):
             return "xlm"
         return "bert"
 
+    @property
+    def layout(self) -> TranslationLayout:
+        """Where models of the vocabulary read their languages."""
+        return LAYOUTS[self._config.get(LAYOUT_KEY, OURS)]
+
     @cached_property
     def targets(self) -> dict[str, int]:
-        """Language -> id of its target-language token `<2de>`, in order of ids."""
+        """Language code -> id of its token, such as `<2de>` or `deu_Latn`, in order of ids."""
         targets: dict[str, int] = {}
+        pattern = self.layout.code
+        if pattern is None:
+            return targets
         for number, token in sorted(self.tokenizer.get_added_tokens_decoder().items()):
-            match = _TARGET.fullmatch(token.content)
+            match = pattern.fullmatch(token.content)
             if match and token.special:
-                targets[match[1]] = number
+                targets[match[match.lastindex or 0]] = number
         return targets
 
-    def target(self, language: str) -> int:
-        """Return a language's target token; raise a DataError that names those that have one."""
-        if language not in self.targets:
-            raise DataError(
-                f"the vocabulary has no target-language token for {language!r}; it has them for "
-                f"{listed(self.targets) or 'no language'}{nearest(language, self.targets)}"
-            )
-        return self.targets[language]
+    def target(self, language: str) -> tuple[int, ...]:
+        """Return what a decoder reads before a sentence of a language; a DataError names the languages with a token."""
+        return self._special_ids(self.layout.decoder, language)
+
+    def frame(self, language: str) -> Frame:
+        """Return what an encoder reads around a sentence of a language; a DataError names those with a token."""
+        layout = self.layout
+        return Frame(
+            self._special_ids(layout.before, language),
+            self._special_ids(layout.after, language),
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -385,6 +421,24 @@ class Vocab(Encoder):
                 f"tokenizer {self.name!r} has no {role} token, which is needed here"
             )
         return self._ids[role]
+
+    def _special_ids(self, roles: Sequence[str], language: str) -> tuple[int, ...]:
+        return tuple(
+            self._language_id(language) if role == LANGUAGE else self._id(role)
+            for role in roles
+        )
+
+    def _language_id(self, language: str) -> int:
+        code: str | None = language
+        if self.layout is not LAYOUTS[OURS]:
+            code = find_code(language, self.targets)
+        if code not in self.targets:
+            names = {*self.targets, *(target.partition("_")[0] for target in self.targets)}
+            raise DataError(
+                f"the vocabulary has no target-language token for {language!r}; it has them for "
+                f"{listed(self.targets) or 'no language'}{nearest(language, names)}"
+            )
+        return self.targets[code]
 
     def _separator(self) -> tuple[int, ...]:
         """Return the ids that the template puts between two sides; one end token if it has no template for pairs."""

@@ -18,7 +18,7 @@ from interlace.core.markup import markdown_text
 from interlace.data.cache import DIGEST
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
 from interlace.experiments.run import Run
-from interlace.models.families import LANGUAGES_KEY
+from interlace.models.families import LANGUAGES_KEY, MODEL_TYPES
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
 from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run, read_scores
 
@@ -114,6 +114,8 @@ def _loading(recipe: Recipe, config: JsonObject) -> JsonObject:
     return {
         "auto_class": "AutoModelForCausalLM" if is_causal else "AutoModelForMaskedLM",
         "is_translation": recipe.seq2seq,
+        "is_published": recipe.seq2seq and kind in MODEL_TYPES,
+        "model_type": plain(kind),
         "directions": list(lengths),
         "max_new_tokens": max(lengths.values(), default=0),
         "language_argument": "langs" if kind == "xlm" else "token_type_ids",

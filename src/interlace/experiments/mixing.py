@@ -26,7 +26,7 @@ from interlace.experiments.lexicons import lexicons_of
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.run import Run, starting_points
 from interlace.experiments.workspace import Workspace, sides_of
-from interlace.models.families import Traits
+from interlace.models.families import Family, Traits
 from interlace.objectives import Objective, Prepared, Resources
 from interlace.objectives.common.dictionaries import (
     DictionaryPart,
@@ -63,6 +63,19 @@ def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
         settings = {**entry.settings, "max_length": limit}
         entries[name] = entry.model_copy(update={"settings": settings})
     return recipe.model_copy(update={"objectives": entries})
+
+
+def check_objectives(recipe: Recipe, family: Family) -> None:
+    """Raise a SettingsError if an objective trains an encoder, and the model is a published encoder-decoder."""
+    if not family.encoder_decoder:
+        return
+    for name in recipe.objectives:
+        if recipe.objective(name).architecture != "seq2seq":
+            raise SettingsError(
+                f"recipe {recipe.name!r}: objectives.{name} trains an encoder, but the start is an encoder-decoder of "
+                f"the {family.name} family, which translation, back_translation, denoise and mass train; start from an "
+                "encoder"
+            )
 
 
 def build_mixture(workspace: Workspace, traits: Traits, *, packed: bool = False) -> Mixture:

@@ -29,6 +29,7 @@ from interlace.experiments.card import write_card
 from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import (
     build_mixture,
+    check_objectives,
     dictionary_texts,
     with_limited_lengths,
     write_dictionaries,
@@ -225,6 +226,7 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     )
     for note in backbone.notes:
         log.info("%s", note)
+    check_objectives(recipe, backbone.family)
     recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
     with accelerator.main_process_first():
         workspace = Workspace(recipe, vocab).open()

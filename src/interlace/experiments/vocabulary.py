@@ -9,10 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from interlace.core.display import listed
+from interlace.core.errors import SettingsError
 from interlace.core.json_files import JsonObject
 from interlace.data.artifacts import Artifact
 from interlace.data.corpus_text import CorpusText
-from interlace.experiments.recipe import Recipe, tokenizer_of
+from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.experiments.texts import RecipeTexts
 from interlace.models.token_embeddings import check_vectors
@@ -130,8 +132,21 @@ def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
     """Return the vocabulary of a recipe, with its normalization; for translation with its target languages."""
     vocab = _vocabulary(recipe, texts).with_normalization(recipe.normalization)
     if recipe.seq2seq:
-        return vocab.with_target_languages(recipe.languages)
+        vocab = vocab.with_target_languages(recipe.languages)
+        _check_directions(recipe, vocab)
     return vocab
+
+
+def _check_directions(recipe: Recipe, vocab: Vocab) -> None:
+    """Raise a SettingsError if a model without tokens for languages is to translate into several."""
+    directions = list(max_source_lengths(recipe))
+    targets = {direction.partition("-")[2] for direction in directions}
+    if vocab.layout.code is None and len(targets) > 1:
+        raise SettingsError(
+            f"{vocab.name}: its tokenizer has no tokens for languages, so a model cannot know which of "
+            f"{listed(sorted(targets))} to write; train one direction, as with "
+            "objectives.translation.directions = 'forward', or start from a model with language codes, such as NLLB"
+        )
 
 
 def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:

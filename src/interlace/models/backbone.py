@@ -250,6 +250,8 @@ class Backbone(nn.Module):
             class_name = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(model.config.model_type)
             if class_name is not None:
                 changes["architectures"] = [class_name]
+        if getattr(model.config, "scale_decoder_outputs", True) is False:
+            changes["tie_word_embeddings"] = False  # by which transformers knows T5 1.1
         with quiet():
             model.save_pretrained(folder, state_dict=tensors)
         config = without_code(read_json(folder / CONFIG))
@@ -286,7 +288,8 @@ class Backbone(nn.Module):
         if causal is None:
             causal = self.causal
         arguments = attention_arguments(self.model, self.family, inputs, causal=causal)
-        output = self.model.base_model(**arguments, **options, return_dict=True)
+        encoder = self.family.encoder(self.model)
+        output = encoder(**arguments, **options, return_dict=True)
         if padding:
             output.last_hidden_state = output.last_hidden_state[:, :length]
             if output.hidden_states:

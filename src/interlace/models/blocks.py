@@ -35,7 +35,7 @@ def wrap_blocks(backbone: Backbone, *, checkpointing: bool, compiled: bool) -> N
     for block in blocks_of(backbone.model.base_model):
         _wrap(block, "forward", checkpointing=checkpointing, compiled=compiled)
     decoder: Any = getattr(backbone, "decoder", None)
-    if decoder is not None:
+    if isinstance(decoder, nn.Module):  # layers of a pre-trained one are among the model's
         _wrap(decoder, "run_layer", checkpointing=checkpointing, compiled=compiled)
 
 

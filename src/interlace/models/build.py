@@ -15,6 +15,7 @@ from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.finite import check_finite_weights
 from interlace.core.json_files import JsonMapping, JsonObject
 from interlace.core.randomness import Purpose, generator, torch_seed
+from interlace.data.translation_layouts import LAYOUTS, OURS
 from interlace.data.vocab import Vocab
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import (
@@ -340,6 +341,8 @@ def load(
     if config["model_type"] == SEQ2SEQ:
         with opening(folder):
             return _load_seq2seq(folder, config, adaptation)
+    if MODEL_TYPES[config["model_type"]].encoder_decoder:
+        return _load_encoder_decoder(folder, config, adaptation)
     return _load_encoder(folder, config, adaptation, causal)
 
 
@@ -365,6 +368,8 @@ class _Adaptation:
 def _load_encoder(
     folder: Path, config: JsonObject, adaptation: _Adaptation, causal: bool | None
 ) -> Backbone:
+    from transformers import AutoModelForMaskedLM
+
     from interlace.models.sentence_modules import read_sentence_head
 
     family = MODEL_TYPES[config["model_type"]]
@@ -375,7 +380,7 @@ def _load_encoder(
     # the model is opened as a masked one
     stored_causal = config.pop(family.causal_key, None) is True
     files = weight_files(folder)
-    model, info = _open_masked(folder, config, adaptation.seed)
+    model, info = _open(AutoModelForMaskedLM, folder, config, adaptation.seed)
     random = sorted(info["missing_keys"])
     of_encoder = [name for name in random if not family.is_head(name)]
     if of_encoder:
@@ -402,18 +407,49 @@ def _load_encoder(
     )
 
 
-def _open_masked(folder: Path, config: JsonObject, seed: int) -> tuple[Any, JsonObject]:
-    """Return a checkpoint as a masked language model, and transformers' report on its weights.
+def _load_encoder_decoder(folder: Path, config: JsonObject, adaptation: _Adaptation) -> Seq2Seq:
+    """Open an encoder-decoder of transformers, which stays one."""
+    from transformers import AutoModelForSeq2SeqLM, GenerationConfig
+
+    from interlace.models.pretrained_decoder import PretrainedDecoder
+    from interlace.models.seq2seq import Seq2Seq
+
+    vocab = adaptation.vocab
+    if vocab is not None:
+        check_vocab(config, vocab, folder)
+        if vocab.layout is LAYOUTS[OURS]:
+            raise CheckpointError(
+                f"{folder}: {vocab.name} is no tokenizer of a {config['model_type']} model, which reads sentences "
+                "otherwise; use the checkpoint's own tokenizer"
+            )
+        config = _with_padding(config, vocab.pad)
+    weight_files(folder)
+    model, info = _open(AutoModelForSeq2SeqLM, folder, config, adaptation.seed)
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise CheckpointError(
+            f"{folder}: lacks {len(missing)} weights of an encoder-decoder, such as {missing[0]}"
+        )
+    if torch.any(getattr(model, "final_logits_bias", torch.zeros(1))):
+        raise CheckpointError(f"{folder}: final_logits_bias is not zero, and would be ignored")
+    adaptation.apply(model, folder)
+    if vocab is not None and vocab.origin.is_trimmed:
+        generation = renumber_tokens(model.generation_config.to_dict(), vocab.origin.kept)
+        model.generation_config = GenerationConfig.from_dict(generation)
+    install_kernels(model, own_attention=False)
+    return Seq2Seq(Backbone(model), PretrainedDecoder(model))
+
+
+def _open(maker: Any, folder: Path, config: JsonObject, seed: int) -> tuple[Any, JsonObject]:
+    """Return a checkpoint as a model of transformers' class `maker`, and transformers' report on its weights.
 
     Raise a CheckpointError if weights have other shapes than the configuration says.
     """
-    from transformers import AutoModelForMaskedLM
-
     with opening(folder):
         parsed = parsed_config(config, folder)
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
-            model, info = AutoModelForMaskedLM.from_pretrained(
+            model, info = maker.from_pretrained(
                 folder,
                 config=parsed,
                 dtype=torch.float32,

@@ -1,4 +1,4 @@
-"""Families of encoders that a backbone can be, and the facts about a backbone that batches depend on; without torch."""
+"""Families of models that a backbone can be, and the facts about a backbone that batches depend on; without torch."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class VocabularyHead:
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of encoder: what transformers' interfaces do not tell of its models.
+    """A kind of encoder, or of encoder-decoder: what transformers' interfaces do not tell of its models.
 
     head: modules of its vocabulary head. dense, activation, norm: their paths, those of what precedes the projection to
         the vocabulary; empty: none, and of the activation the function gelu.
@@ -122,6 +122,7 @@ class Family:
     causal: whether attention can be causal.
     restarts: see `Traits`.
     positions_after_padding: whether the first position id is the padding's id plus 1.
+    encoder_decoder: whether it is a whole translation model, with layers, positions and cache as transformers has them.
     final_norm: whether a norm after the last layer is no part of it, so that the states of lower layers lack it.
     can_decode: whether its layers can be those of a decoder.
     """
@@ -139,6 +140,7 @@ class Family:
     positions_after_padding: bool = False
     final_norm: bool = False
     can_decode: bool = False
+    encoder_decoder: bool = False
 
     def is_head(self, weight: str) -> bool:
         """Return whether a weight, given by its name in the model, is one of the vocabulary head."""
@@ -150,6 +152,9 @@ class Family:
 
         decoder = model.get_output_embeddings()
         if not self.dense:
+            if getattr(model.config, "scale_decoder_outputs", False):  # T5 before version 1.1
+                scale = model.config.d_model**-0.5
+                return VocabularyHead(None, lambda states: states * scale, decoder)
             return VocabularyHead(None, lambda states: states, decoder)
         activation: Any = gelu
         if self.activation:
@@ -168,6 +173,18 @@ class Family:
     def first_position(self, config: Any) -> int:
         """Return the position id of the first token; RoBERTa reserves ids up to the padding's for padding."""
         return int(config.pad_token_id) + 1 if self.positions_after_padding else 0
+
+    def max_length(self, config: Any) -> int:
+        """Return the maximum length of a sequence in tokens."""
+        if self.encoder_decoder:
+            # T5 has none, and was trained with 512; mT5 with 1024 (Xue et al. 2021, section 3.2)
+            of_t5 = getattr(config, "n_positions", 1024)
+            return int(getattr(config, "max_position_embeddings", of_t5))
+        return int(config.max_position_embeddings) - self.first_position(config)
+
+    def encoder(self, model: Any) -> Any:
+        """Return the part of a transformers model that encodes."""
+        return model.get_encoder() if self.encoder_decoder else model.base_model
 
 
 def _member(module: Any, path: str) -> Any:
@@ -237,6 +254,18 @@ _XLM = Family(
     causal_key="causal",
 )
 
+
+def _encoder_decoder(name: str, *, positions_after_padding: bool = False) -> Family:
+    return Family(
+        name,
+        ("lm_head",),
+        causal=False,
+        restarts=False,
+        positions_after_padding=positions_after_padding,
+        encoder_decoder=True,
+    )
+
+
 SEQ2SEQ = "encoder-decoder"  # `model_type` of a translation model
 
 # `model_type` of a transformers configuration -> family
@@ -254,6 +283,10 @@ MODEL_TYPES: dict[str, Family] = {
     "eurobert": _EUROBERT,
     "gte": _GTE,
     "nomic_bert": _NOMIC,
+    "mbart": _encoder_decoder("mbart"),
+    "m2m_100": _encoder_decoder("m2m_100", positions_after_padding=True),
+    "t5": _encoder_decoder("t5"),
+    "mt5": _encoder_decoder("mt5"),
 }
 
 
@@ -270,13 +303,12 @@ def family_of(config: Any) -> Family:
 def traits_of(config: Any) -> Traits:
     """Return the traits of a model with this configuration."""
     family = family_of(config)
-    first = family.first_position(config)
     return Traits(
         family=family.name,
-        max_length=int(config.max_position_embeddings) - first,
+        max_length=family.max_length(config),
         languages=language_ids(config),
         language_input=family.language_input,
-        first_position=first,
+        first_position=family.first_position(config),
         restarts=family.restarts,
     )
 

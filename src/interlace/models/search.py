@@ -14,8 +14,9 @@ first, then K), K beam size, C candidates, N hypotheses of a source, T tokens of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,13 +29,17 @@ from interlace.core.ragged import Ragged
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.data.vocab import Vocab
+    from interlace.data.vocab import Frame, Vocab
     from interlace.models.backbone import Tensors
     from interlace.models.decoder import KVCache
+    from interlace.models.pretrained_decoder import PretrainedCache
     from interlace.models.seq2seq import Seq2Seq
 
 NEVER = float("-inf")
 READ_EVERY = 8  # steps on a GPU
+Penalized = Callable[
+    ["Tensor", int], "Tensor"
+]  # scores of sums of log-probabilities and a length
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class ModelState:
     """
 
     model: Seq2Seq
-    cache: KVCache
+    cache: KVCache | PretrainedCache
     languages: Tensor | None
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -95,6 +100,12 @@ class ModelState:
         The caller may modify the result. The cache grows in place.
         """
         return self.model.step(self.cache, tokens, self.languages)
+
+    def first_tokens(self, prefix: Tensor, rows: int) -> Tensor:
+        """Read all but the last of the (P,) tokens before a sentence in each of R `rows`; return the last, (R,)."""
+        for token in prefix[:-1]:
+            self.step(token.expand(rows))
+        return prefix[-1].expand(rows)
 
     def select(
         self, rows: Tensor, per_source: int = 1, sources: Tensor | None = None
@@ -124,15 +135,10 @@ def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> 
 
 
 def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> Tensors:
-    """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device."""
+    """Return encoder inputs for tokens without specials, which are added, on the model's device."""
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
-    inputs = add_specials(
-        padded,
-        torch.from_numpy(ids.lengths),
-        vocab.begin,
-        vocab.end,
-        vocab.pad,
-    )
+    lengths = torch.from_numpy(ids.lengths)
+    inputs = add_specials(padded, lengths, vocab.frame(source), vocab.pad)
     traits = model.traits
     if traits.has_languages:
         language = traits.language_id(source)
@@ -140,23 +146,22 @@ def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> Te
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 
-def add_specials(
-    ids: Tensor,
-    lengths: Tensor,
-    begin: int,
-    end: int,
-    pad: int,
-) -> Tensors:
-    """Return `[begin] x1 .. xm [end]` for padded (B, L) tokens and (B,) lengths, with a mask if lengths differ."""
+def add_specials(ids: Tensor, lengths: Tensor, frame: Frame, pad: int) -> Tensors:
+    """Return padded (B, L) tokens of (B,) lengths with a frame around each row, and a mask if lengths differ."""
     rows = torch.arange(len(ids), device=ids.device)
-    columns = torch.arange(ids.shape[1] + 2, device=ids.device)
+    begin = len(frame.before)
+    ends = begin + lengths
+    lengths = ends + len(frame.after)
+    columns = torch.arange(begin + ids.shape[1] + len(frame.after), device=ids.device)
     filled = ids.new_full((len(rows), len(columns)), pad)
-    filled[:, 0] = begin
-    filled[:, 1:-1] = ids
-    filled[rows, lengths + 1] = end
+    filled[:, begin : begin + ids.shape[1]] = ids
+    for column, token in enumerate(frame.before):
+        filled[:, column] = token
+    for offset, token in enumerate(frame.after):
+        filled[rows, ends + offset] = token
     inputs = {"input_ids": filled}
-    if bool((lengths + 2 != len(columns)).any()):
-        inputs["attention_mask"] = (columns < (lengths + 2)[:, None]).long()
+    if bool((lengths != len(columns)).any()):
+        inputs["attention_mask"] = (columns < lengths[:, None]).long()
     return inputs
 
 
@@ -173,6 +178,7 @@ def beam_search(
     constraints: TokenConstraints,
     width: int,
     penalty: float = 1.0,
+    forced: int = 0,
 ) -> Hypotheses:
     """Return the best `width` hypotheses of each source, ordered by penalized score; fewer where there are no more.
 
@@ -184,6 +190,7 @@ def beam_search(
     limits: (B,) maximum length of each sequence. constraints: which tokens may be generated.
     width: K. penalty: exponent of the length, with the end token, that divides a log-probability before hypotheses are
         ranked (XLM: 1; 0 compares sums).
+    forced: number of tokens before a sentence that count in its length, as transformers counts a `forced_bos_token_id`.
     """
     candidate_count = 2 * width
     if width == 1:
@@ -191,6 +198,7 @@ def beam_search(
         penalty = 0.0  # no hypothesis is likelier than the one that it begins with
     every = steps_between_reads(first.device)
     wait = every == 1
+    penalized = partial(_penalized, exponent=penalty, forced=forced)
     mask = _ConstraintMask(constraints, limits.to(first.device))
     max_length = max(limits.tolist(), default=0)
     results = _FinishedBeams.none(len(first), width, max_length, first.device)
@@ -199,7 +207,7 @@ def beam_search(
     while len(search.numbers):
         scores = state.step(tokens)
         candidates = _Candidates.of(scores, search.live, mask, candidate_count, wait=wait)
-        search, sequences = search.extended(candidates, penalty, wait=wait)
+        search, sequences = search.extended(candidates, penalized, wait=wait)
         length = search.live.length
         remaining = None  # indices of sources, or None: all
         if length % every == 0 or length > max_length:
@@ -327,7 +335,7 @@ class _FinishedBeams(NamedTuple):
         self,
         candidates: _Candidates,
         live: _LiveBeams,
-        penalty: float,
+        penalized: Penalized,
         done: Tensor,
         *,
         wait: bool,
@@ -344,7 +352,7 @@ class _FinishedBeams(NamedTuple):
         logprobs = candidates.sums.masked_fill(~finishing, NEVER)
         lengths = torch.full_like(candidates.tokens, live.length)  # (B, C)
         new = _FinishedBeams(
-            scores=_penalized(logprobs, live.length, penalty),
+            scores=penalized(logprobs, live.length),
             logprobs=logprobs,
             lengths=lengths.masked_fill(~finishing, -1),
             ids=pad(
@@ -390,12 +398,12 @@ class _UnfinishedSources(NamedTuple):
         )
 
     def extended(
-        self, candidates: _Candidates, penalty: float, *, wait: bool
+        self, candidates: _Candidates, penalized: Penalized, *, wait: bool
     ) -> tuple[_UnfinishedSources, Tensor]:
         """Return the sources after a step, and (B, K) indices of the sequences that it extends."""
-        finished = self.finished.updated(candidates, self.live, penalty, self.done, wait=wait)
+        finished = self.finished.updated(candidates, self.live, penalized, self.done, wait=wait)
         live, parents = self.live.extended(candidates)
-        next_scores = _penalized(live.sums[:, 0], live.length, penalty)
+        next_scores = penalized(live.sums[:, 0], live.length)
         # negated, so that a source at its limit is finished whatever its scores are
         done = self.done | ~(finished.scores[:, -1] < next_scores)
         beams = self.live.sums.shape[1]  # G
@@ -419,9 +427,9 @@ class _UnfinishedSources(NamedTuple):
         )
 
 
-def _penalized(sums: Tensor, length: int, penalty: float) -> Tensor:
+def _penalized(sums: Tensor, length: int, *, exponent: float, forced: int) -> Tensor:
     """Return the scores by which hypotheses of `length` tokens and the end are ranked, from their log-probabilities."""
-    return sums / torch.full_like(sums, length + 1) ** penalty
+    return sums / torch.full_like(sums, length + 1 + forced) ** exponent
 
 
 def _chosen(tensor: Tensor, indices: Tensor) -> Tensor:

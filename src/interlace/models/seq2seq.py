@@ -43,6 +43,7 @@ from interlace.models.decoder import (
 )
 from interlace.models.families import VocabularyHead, family_of, language_ids
 from interlace.models.languages import equalize_segments
+from interlace.models.pretrained_decoder import PretrainedCache, PretrainedDecoder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,11 +64,12 @@ class Seq2Seq(Backbone):
     decoder_language_input: name of the input of `decode` for language ids, or None.
     """
 
-    def __init__(self, encoder: Backbone, decoder: CrossAttentionDecoder) -> None:
+    def __init__(
+        self, encoder: Backbone, decoder: CrossAttentionDecoder | PretrainedDecoder
+    ) -> None:
         super().__init__(encoder.model, encoder.extra_weights, encoder.notes)
         self.decoder = decoder
-        positions = int(decoder.config.max_position_embeddings)
-        self.max_target_length = positions - decoder.family.first_position(decoder.config)
+        self.max_target_length = decoder.family.max_length(decoder.config)
         self.traits = replace(
             self.traits, max_length=min(self.traits.max_length, self.max_target_length)
         )
@@ -128,12 +130,12 @@ class Seq2Seq(Backbone):
         return self.decoder.family.vocabulary_head(self.decoder.model)
 
     @torch.no_grad()
-    def start(self, states: Tensor, mask: Tensor | None = None) -> KVCache:
+    def start(self, states: Tensor, mask: Tensor | None = None) -> KVCache | PretrainedCache:
         """Return the cache to generate with, one sequence a source; see `decode` for `states` and `mask`."""
         return self.decoder.start_cache(states, mask)
 
     @torch.no_grad()
-    def step(self, cache: KVCache, tokens: Tensor, languages: Tensor | None = None) -> Tensor:
+    def step(self, cache: Any, tokens: Tensor, languages: Tensor | None = None) -> Tensor:
         """Return the (R, V) float32 scores of the token after `tokens` (R,), which are added to the cache.
 
         languages: (R,) language ids, where the model has a `decoder_language_input`.
@@ -149,14 +151,20 @@ class Seq2Seq(Backbone):
         fold_language: str | None,
         dtype: torch.dtype,
         *,
-        head: bool,  # noqa: ARG002
+        head: bool,
     ) -> None:
-        """Write one file of weights, `encoder.*` and `decoder.*`, each with its own embeddings."""
+        """Write one file of weights, `encoder.*` and `decoder.*`, each with its own embeddings.
+
+        An encoder-decoder of transformers is written as what it was.
+        """
         from safetensors.torch import save_file
         from transformers import EncoderDecoderConfig
 
         if fold_language is not None:
             raise SettingsError("fold_language: a translation model has two languages")
+        if self.family.encoder_decoder:
+            super()._write(folder, vocab, None, dtype, head=head)
+            return
         prefix = f"{self.model.base_model_prefix}."
         encoder = {}
         for name, weight in self.extra_weights.items():

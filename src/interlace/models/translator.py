@@ -104,11 +104,11 @@ class Translator:
         self.source = source
         self.target = target
         self.settings = search or SearchSettings()
-        self.first = vocab.target(target)
+        self.prefix = vocab.target(target)
         self.max_length = model.traits.max_length - 2
         if max_length is not None:
             self.max_length = min(self.max_length, max_length)
-        self.max_target = model.max_target_length - 1
+        self.max_target = model.max_target_length - len(self.prefix)
         self.constraints = TokenConstraints.of(vocab, model.vocab_size)
         beam = self.settings.beam
         device = model.device.type
@@ -207,7 +207,8 @@ class Translator:
     def _generate(self, ids: Ragged, limits: IntArray) -> Hypotheses:
         inputs = encoder_inputs(self.model, ids, self.vocab, self.source)
         state = encode_source(self.model, inputs, self.target)
-        first = torch.full((len(ids),), self.first, device=self.model.device)
+        prefix = torch.tensor(self.prefix, device=self.model.device)
+        first = state.first_tokens(prefix, len(ids))
         return beam_search(
             state,
             first,
@@ -215,6 +216,7 @@ class Translator:
             self.constraints,
             self.settings.beam,
             self.settings.length_penalty,
+            forced=len(self.prefix) - 1,
         )
 
     def _decoded(self, hypotheses: Hypotheses, limits: IntArray) -> Iterator[LineTranslation]:
@@ -230,12 +232,12 @@ class Translator:
             limits.tolist(),
             strict=True,
         ):
-            length = len(row) + 1
+            counted = len(row) + len(self.prefix)
             yield LineTranslation(
                 text.replace("\n", " ").strip(),
-                score=logprob / length**self.settings.length_penalty,
+                score=logprob / counted**self.settings.length_penalty,
                 logprob=logprob,
-                length=length,
+                length=len(row) + 1,
                 full=len(row) >= limit,
             )
 

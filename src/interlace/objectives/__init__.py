@@ -332,11 +332,12 @@ def place_texts(rows: Any, columns: Any, texts: Sequence[str]) -> Cells:
 def token_texts(vocab: Vocab, ids: Any) -> list[str]:
     """Return tokens for people: without the word-start mark, but with `+` before tokens inside a word."""
     specials = {int(number) for number in vocab.special_ids}
+    mask = vocab.mask if vocab.has_mask else None
     names = vocab.tokens(ids)
     blanks = any(name.startswith(_BLANK) for name in names)
     texts = []
     for number, name in zip(np.asarray(ids).tolist(), names, strict=True):
-        if number == vocab.mask:
+        if number == mask:
             texts.append(MASK)
         elif number in specials or not blanks:
             texts.append(name)

@@ -46,7 +46,7 @@ LENGTH = "length_ratio"
 class PreparedBackTranslation(Prepared):
     """Adds what generation must know of the vocabulary.
 
-    roles: (4,) ids of begin, end and padding, and the size of the vocabulary.
+    roles: (3,) ids of end and padding, and the size of the vocabulary.
     banned_ids: (n,) tokens that are never generated.
     intermediate_languages: languages to translate into.
     """
@@ -81,7 +81,7 @@ class BackTranslation(Seq2SeqObjective):
             vocab.target(language)
         return PreparedBackTranslation(
             **vars(super().prepare(resources)),
-            roles=np.array([vocab.begin, vocab.end, vocab.pad, vocab.size], np.int64),
+            roles=np.array([vocab.end, vocab.pad, vocab.size], np.int64),
             banned_ids=np.setdiff1d(vocab.special_ids, [vocab.end]),
             intermediate_languages=languages,
         )
@@ -104,12 +104,14 @@ class BackTranslation(Seq2SeqObjective):
             message = f"back_translation: there is no language to translate {language!r} into"
             raise SettingsError(f"{message}; name one in intermediate_languages")
         intermediate = candidates[int(rng.integers(len(candidates)))]
-        lengths = layout.lengths - SPECIALS
+        lengths = np.minimum(examples.lengths, self.max_length - SPECIALS)
         limits = (1.3 * lengths).astype(np.int64) + 5  # as XLM's code
         limits = np.minimum(limits, self.max_length - SPECIALS)
-        target = np.array([vocab.target(intermediate)], np.int64)
+        before, after = vocab.frame(intermediate)
         batch.extra |= {
-            "target": target,
+            "target": np.array(vocab.target(intermediate), np.int64),
+            "before": np.array(before, np.int64),
+            "after": np.array(after, np.int64),
             "limits": limits,
             "roles": prepared.roles,
             "banned_ids": prepared.banned_ids,
@@ -122,11 +124,13 @@ class BackTranslation(Seq2SeqObjective):
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Translate without gradients, then return the loss of translating back."""
+        from interlace.data.vocab import Frame
         from interlace.models.search import add_specials
 
         ids, lengths = self._translations(backbone, batch)
-        begin, end, pad, _ = batch.extra["roles"].tolist()
-        inputs = add_specials(ids, lengths, begin, end, pad)
+        _, pad, _ = batch.extra["roles"].tolist()
+        frame = Frame(batch.extra["before"].tolist(), batch.extra["after"].tolist())
+        inputs = add_specials(ids, lengths, frame, pad)
         if "target_language" in batch.extra:
             name = str(backbone.traits.language_input)
             languages = batch.extra["target_language"]
@@ -139,7 +143,7 @@ class BackTranslation(Seq2SeqObjective):
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Add what happens before the second pass."""
-        (target,) = vocab.tokens(batch.extra["target"])
+        target = " ".join(vocab.tokens(batch.extra["target"]))
         limit = int(batch.extra["limits"].max())
         note = f"first pass: the model translates what it reads, after {target}, into at most {limit} tokens"
         return Preview(super().preview(batch, vocab).lines, [note])
@@ -155,7 +159,7 @@ class BackTranslation(Seq2SeqObjective):
         extra = batch.extra
         model = require_decoder(backbone, self.term)
         rows = len(extra["limits"])
-        _, end, pad, size = extra["roles"].tolist()
+        end, pad, size = extra["roles"].tolist()
         languages = None
         if "target_language" in extra and model.decoder_language_input is not None:
             languages = extra["target_language"].expand(rows)
@@ -164,7 +168,7 @@ class BackTranslation(Seq2SeqObjective):
         with eval_mode(model), torch.no_grad():
             start = model.start(model.encode(inputs), inputs.get("attention_mask"))
             decoding = ModelState(model, start, languages)
-            first = extra["target"].expand(rows)
+            first = decoding.first_tokens(extra["target"], rows)
             translations = beam_search(decoding, first, extra["limits"], rules, width=1)
         torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
         return translations.ids[:, 0], translations.lengths[:, 0]

@@ -47,7 +47,7 @@ NLL = "nll"
 class DecoderLayout:
     """What the decoder reads and predicts.
 
-    ids: (B, T) the target language's token and the previous tokens, padded.
+    ids: (B, T) what names the target language, usually one token, and the previous tokens, padded.
     lengths: (B,) tokens of each sequence.
     at: (N,) sequence and (N,) column of each prediction. labels: (N,) correct tokens.
     first: (B,) position of each sequence's first token; None: 0.
@@ -170,8 +170,14 @@ class Seq2SeqObjective(Objective):
         return Preview({"writes": writes, "next": following})
 
 
-def sentence_decoder(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
-    """Return the layout that writes the sentences `ids` and their ends, cut after `max_length` tokens."""
+def sentence_decoder(
+    ids: Ragged, target: tuple[int, ...], vocab: Vocab, max_length: int
+) -> DecoderLayout:
+    """Return the layout that writes sentences and their ends, cut so that it reads at most `max_length` tokens.
+
+    target: as in `decoder_layout`.
+    """
+    max_length -= len(target) - 1
     ended = with_end(ids, vocab)
     is_kept = ended.columns() < max_length
     lengths = np.minimum(ended.lengths, max_length)
@@ -185,15 +191,19 @@ def with_end(ids: Ragged, vocab: Vocab) -> Ragged:
 
 
 def decoder_layout(
-    labels: Ragged, target: int, vocab: Vocab, first: IntArray | None = None
+    labels: Ragged, target: tuple[int, ...], vocab: Vocab, first: IntArray | None = None
 ) -> DecoderLayout:
-    """Return `[target] y1 .. y(n-1)` for each row of labels y1 .. yn, which it predicts."""
-    lengths = np.maximum(labels.lengths, 1)
-    read = np.full((len(labels), int(lengths.max(initial=1))), vocab.pad, np.int64)
-    read[:, 0] = target
+    """Return `[target] y1 .. y(n-1)` for each row of labels y1 .. yn, which it predicts.
+
+    target: ids that the decoder reads first, as `Vocab.target` returns them; what follows the last one is predicted.
+    """
+    before = len(target) - 1
+    lengths = np.maximum(labels.lengths, 1) + before
+    read = np.full((len(labels), int(lengths.max(initial=before + 1))), vocab.pad, np.int64)
+    read[:, : before + 1] = target
     rows = labels.rows()
-    columns = labels.columns()
-    is_read = columns + 1 < labels.lengths[rows]  # the last label is predicted, not read
+    columns = labels.columns() + before
+    is_read = columns + 1 < lengths[rows]  # the last label is predicted, not read
     read[rows[is_read], columns[is_read] + 1] = labels.flat[is_read]
     return DecoderLayout(read, lengths, (rows, columns), labels.flat.astype(np.int64), first)
 
