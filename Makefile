@@ -113,7 +113,8 @@ docs: $(DOCS_INSTALLED) ## build the site in docs/_build/html; check its links a
 		tests/test_tutorials.py -m 'not slow'
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m sphinx -q -E -n -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 
-notebooks: $(DOCS_INSTALLED) ## run the notebooks of the site and store their outputs, in some minutes
+notebooks: export INTERLACE_CHECKPOINT ?= $(CURDIR)/runs/e5-small
+notebooks: $(DOCS_INSTALLED) runs/e5-small ## run the notebooks of the site and store their outputs, in some minutes
 	@$(BIN)/python docs/notebooks.py $(ARGS)
 
 $(DOCS_INSTALLED): $(INSTALLED)

@@ -38,6 +38,12 @@ def digest(notebook: Any) -> str:
     return hashed.hexdigest()[:16]
 
 
+def missing_variables(path: Path) -> list[str]:
+    """Return the variables of the environment that a notebook reads and that are not set, such as `INTERLACE_DATA`."""
+    names = set(re.findall(r"INTERLACE_[A-Z]+", path.read_text(encoding="utf-8")))
+    return sorted(names - os.environ.keys())
+
+
 def run(path: Path) -> None:
     """Run a notebook, and write it with its outputs; an error in a cell is raised, and nothing is written."""
     import nbformat  # comes with the extra `docs`
@@ -92,4 +98,7 @@ if __name__ == "__main__":
     os.environ.setdefault("INTERLACE_CACHE", str(DOCS / "_build" / "cache"))
     for path in [Path(name) for name in sys.argv[1:]] or notebooks():
         print(path, flush=True)  # noqa: T201 - what takes so long
-        run(path)
+        if missing := missing_variables(path):
+            print(f"skipped: it needs {', '.join(missing)}")  # noqa: T201
+        else:
+            run(path)

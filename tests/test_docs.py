@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from interlace.api import runs
 from interlace.cli import application
 from interlace.experiments.studies import cells_of, read_study
+from little_checkpoints import save
 from pinned import needs_pinned
 from toy_settings import TOY, VOCAB
 
@@ -191,6 +192,28 @@ def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
     assert "retrieval sw p@1" in capsys.readouterr().out
     assert "".join(subwords).replace("▁", " ").strip() == "mwalimu ananunua kitabu leo"
     assert (tmp_path / "runs/swahili/model/README.md").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_data")
+def test_the_tutorial_on_a_published_encoder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("INTERLACE_CHECKPOINT", str(save("xlm-r", tmp_path / "start")))
+    pairs, _, similarity, drawn, shape = run(
+        DOCS / "tutorials/real.ipynb", monkeypatch, tmp_path, **{"steps=40": "steps=2"}
+    )
+    assert len(pairs) == 3320
+    assert (
+        len(
+            re.findall(
+                r"(?:before|after) +(?:word_alignment|retrieval)", capsys.readouterr().out
+            )
+        )
+        == 4
+    )
+    assert similarity.shape == (3, 3)
+    assert drawn._repr_svg_().startswith("<svg")
+    assert shape[0] == 3
+    assert (tmp_path / "report.html").is_file()
 
 
 @pytest.mark.slow
