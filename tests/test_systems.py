@@ -6,8 +6,28 @@ from pathlib import Path
 
 import pytest
 
+from command_line import run_code
 from interlace.text.lines import read_lines, write_lines
 
+CONSOLE = """
+import io, os, sys
+
+class Console(io.RawIOBase):  # takes characters, as that of Windows, so its file is not to be written to
+    def fileno(self):
+        return 1
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        os.write(1, bytes(data).upper())
+        return len(data)
+
+sys.stdout = io.TextIOWrapper(io.BufferedWriter(Console()), "utf-8")
+sys.argv[1:] = ["list", "aligners"]
+from interlace.__main__ import main
+main()
+"""
 RECIPE = """
 name = "small"
 data_root = "."
@@ -55,3 +75,7 @@ def test_commands_run_on_a_system_without_posix(tmp_path, own_cache):
     assert done.returncode == 0, done.stderr
     assert "house\tHaus\t18" in [*read_lines(tmp_path / "a.lexicon")]
     assert (tmp_path / "page.html").is_file()
+
+
+def test_a_console_is_not_replaced_by_its_file():
+    assert "GIBBS" in run_code(CONSOLE).stdout

@@ -54,7 +54,7 @@ def raise_open_files_limit() -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limit the address space of this process, in bytes, and write no core files; macOS and Windows set no limit."""
+    """Limit the address space of this process, in bytes, and write no core files; Windows cannot, and macOS may not."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
