@@ -5,6 +5,7 @@ The checkpoints are tiny and random; their tokenizers are trained on a few lines
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,14 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    DebertaV2ForMaskedLM,
+)
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from interlace.core.errors import CheckpointError, SettingsError
@@ -242,6 +250,31 @@ def test_folded_language_is_the_default_in_transformers(speaking, tmp_path):
         close(plain(**inputs, **{name: ids}).logits[real], with_ids["de"])
     with pytest.raises(SettingsError, match="did you mean 'sw'"):
         backbone.save_pretrained(tmp_path / "other", speaking.words, fold_language="swa")
+
+
+def test_the_head_of_a_published_deberta_is_its_own(made, tmp_path):
+    """Microsoft's checkpoints name it otherwise than transformers' default class, which is what is written."""
+    config = AutoConfig.from_pretrained(made["deberta-v2"].folder, trust_remote_code=False)
+    config.legacy = False
+    torch.manual_seed(1)
+    published = DebertaV2ForMaskedLM(config).eval()
+    with torch.no_grad():
+        for parameter in published.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    published.save_pretrained(tmp_path / "published")
+    path = tmp_path / "published" / "config.json"
+    settings = json.loads(path.read_text())
+    del settings["legacy"]  # as published
+    path.write_text(json.dumps(settings))
+    backbone = load(tmp_path / "published", made["deberta-v2"].words)
+    assert (backbone.notes, backbone.fresh_head, backbone.extra_weights) == ((), False, {})
+    inputs = made["deberta-v2"].rows((6,))
+    with torch.no_grad():
+        theirs = published(**inputs).logits[0]
+    close(predict(backbone, inputs), theirs)
+    folder = backbone.save_pretrained(tmp_path / "out", made["deberta-v2"].words)
+    with torch.no_grad():
+        close(made["deberta-v2"].plain(folder)(**inputs).logits[0], theirs)
 
 
 def test_encoder_without_head_gets_a_random_head(checkpoint, tmp_path):

@@ -20,12 +20,13 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
-from interlace.models.build import from_shape
+from interlace.models.build import from_shape, load
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.prediction import predict_all
+from little_checkpoints import FURTHER_KINDS, save
 from little_files import write
 
 SPLITS = {"train": 60, "dev": 20, "test": 24}
@@ -425,6 +426,30 @@ def test_learns_and_predicts(task, root, vocab, backbone):
     scores = task.score(examples, predictions)
     assert 80 < scores[task.metric] <= 100
     assert_sums(task, scores)
+
+
+@pytest.fixture(scope="module")
+def further(tmp_path_factory):
+    """By kind of a checkpoint, its folder and vocabulary."""
+    folders = {kind: save(kind, tmp_path_factory.mktemp(kind)) for kind in FURTHER_KINDS}
+    return {kind: (folder, Vocab.load(folder)) for kind, folder in folders.items()}
+
+
+@pytest.mark.parametrize("kind", FURTHER_KINDS)
+@pytest.mark.parametrize("name", ["mlqa", "pos", "xnli"])  # one of each kind of head
+def test_every_family_is_fine_tuned(task, root, kind, further):
+    folder, vocab = further[kind]
+    backbone = load(folder, vocab)
+    examples = task.examples("train", "en", vocab, root)
+    learner = task.head()
+    prepared = learner.prepare(Resources(vocab, backbone.traits))
+    rows = learner.sequences(examples, prepared).take(np.arange(12))
+    batch = learner.batch(rows, prepared, 0, generator(Purpose.BATCH, 0, 0))
+    batch = batch.to(torch.device("cpu"))
+    losses, heads = train(learner, batch, backbone.eval(), updates=8)
+    assert losses[-1] < losses[0] - 0.01
+    predictions = predict_all(learner, backbone, heads, examples, prepared, 1024)
+    assert_sums(task, task.score(examples, predictions))
 
 
 def assert_sums(task, scores):

@@ -260,7 +260,7 @@ FURTHER_KINDS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     ),
     # two heads of queries share keys and values
     "eurobert": (byte_bpe, _maker(transformers.EuroBertConfig, num_key_value_heads=1)),
-    "distilbert": (wordpiece, _maker(transformers.DistilBertConfig)),
+    "distilbert": (wordpiece, _maker(transformers.DistilBertConfig, hidden_dim=32)),
     "rembert": (  # embeddings are narrower than states, and its head is wider
         unigram,
         _maker(transformers.RemBertConfig, input_embedding_size=8, output_embedding_size=24),

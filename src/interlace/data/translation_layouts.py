@@ -6,8 +6,8 @@
     m2m_100     eng_Latn A </s>           </s> deu_Latn B       M2M100 (`__de__`), NLLB, mBART-50 (`de_DE`)
     t5          A </s>                    <pad> B               T5, mT5: no languages
 
-What is written ends with `</s>`. Published models count the last token before B as generated (`forced_bos_token_id`) or
-not; here none before B is predicted.
+What is written ends with `</s>`. No token before B is predicted, though transformers generates a code after `</s>`
+(`forced_bos_token_id`).
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ class TranslationLayout:
 
 _PUBLISHED_CODE = re.compile(r"__(\w+)__|([a-z]{2,3}_(?:[A-Z]{2}|[A-Z][a-z]{3}))")
 
+# codes of the main language of a group that only FLORES-200 and NLLB use
+_MAIN_LANGUAGE = {"ar": "arb", "ay": "ayr", "ff": "fuv", "kr": "knc", "qu": "quy", "yi": "ydd"}
+
 OURS = "interlace"
 LAYOUTS = {
     OURS: TranslationLayout(("begin",), ("end",), (LANGUAGE,), re.compile(r"<2([^<>\s]+)>")),
@@ -64,9 +67,9 @@ _OF_MODEL = {"mbart": "mbart", "m2m_100": "m2m_100", "t5": "t5", "mt5": "t5"}
 
 def layout_name(tokenizer: JsonMapping, model: JsonMapping) -> str:
     """Return the name of a tokenizer's layout, by its configuration and that of the model beside it."""
-    stored = tokenizer.get(LAYOUT_KEY)
+    stored = str(tokenizer.get(LAYOUT_KEY))
     if stored in LAYOUTS:
-        return str(stored)
+        return stored
     class_name = str(tokenizer.get("tokenizer_class")).removesuffix("Fast")
     of_model = _OF_MODEL.get(str(model.get("model_type")), OURS)
     return _OF_CLASS.get(class_name, of_model)
@@ -84,7 +87,7 @@ def find_code(language: str, codes: Iterable[str]) -> str | None:
     if language in codes:
         return language
     name, _, variant = language.replace("-", "_").partition("_")
-    for form in (name, *three_letters(name)):
+    for form in (name, *three_letters(name), _MAIN_LANGUAGE.get(name)):
         for code in codes:
             code_name, _, code_variant = code.partition("_")
             if code_name == form and variant in {"", code_variant}:

@@ -253,7 +253,9 @@ class Backbone(nn.Module):
         if getattr(model.config, "scale_decoder_outputs", True) is False:
             changes["tie_word_embeddings"] = False  # by which transformers knows T5 1.1
         with quiet():
-            model.save_pretrained(folder, state_dict=tensors)
+            # not under the names of the published checkpoint, which transformers would not map again
+            original = not self.family.renamed
+            model.save_pretrained(folder, state_dict=tensors, save_original_format=original)
         config = without_code(read_json(folder / CONFIG))
         write_config(folder / CONFIG, {**config, **changes})
 

@@ -34,7 +34,7 @@ from interlace.models.checkpoint_files import (
     renumber_tokens,
     weight_files,
 )
-from interlace.models.families import MODEL_TYPES, SEQ2SEQ
+from interlace.models.families import MODEL_TYPES, SEQ2SEQ, family_of
 from interlace.models.languages import add_languages, equalize_segments, map_languages
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 
@@ -458,6 +458,7 @@ def _open(maker: Any, folder: Path, config: JsonObject, seed: int) -> tuple[Any,
                 trust_remote_code=False,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,
+                key_mapping=dict(family_of(parsed).renamed),
             )
     for name, shape, expected in sorted(info["mismatched_keys"]):
         raise _misshapen(f"{folder}: {name}", shape, expected)

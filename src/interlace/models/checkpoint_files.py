@@ -288,6 +288,6 @@ def _shards(folder: Path) -> list[Path]:
     if any(folder.glob("*.bin")):
         problem = "its weights are pickles (*.bin), which are never read"
     raise CheckpointError(
-        f"{folder}: {problem}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "
-        "and save_pretrained"
+        f"{folder}: {problem}; convert a checkpoint of pickles with from_pretrained and save_pretrained of "
+        "transformers' AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
     )

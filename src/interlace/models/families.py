@@ -12,7 +12,7 @@ from interlace.core.ragged import Arrays
 from interlace.data.layout import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor, nn
 
@@ -125,6 +125,7 @@ class Family:
     encoder_decoder: whether it is a whole translation model, with layers, positions and cache as transformers has them.
     final_norm: whether a norm after the last layer is no part of it, so that the states of lower layers lack it.
     can_decode: whether its layers can be those of a decoder.
+    renamed: pattern of names of weights in published checkpoints -> name in transformers' model.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Family:
     final_norm: bool = False
     can_decode: bool = False
     encoder_decoder: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def is_head(self, weight: str) -> bool:
         """Return whether a weight, given by its name in the model, is one of the vocabulary head."""
@@ -234,7 +236,16 @@ _DISTILBERT = Family(
     "vocab_layer_norm",
 )
 # relative positions, which take no position ids
-_DEBERTA = Family("deberta-v2", *_BERT_HEAD, causal=False, restarts=False)
+_DEBERTA = Family(
+    "deberta-v2",
+    *_BERT_HEAD,
+    causal=False,
+    restarts=False,
+    renamed={
+        r"^lm_predictions\.lm_head\.(dense|LayerNorm)": r"cls.predictions.transform.\1",
+        r"^lm_predictions\.lm_head\.bias": "cls.predictions.bias",
+    },
+)
 _EUROBERT = Family("eurobert", ("lm_head",), final_norm=True)
 _MODERNBERT = Family(
     "modernbert",
