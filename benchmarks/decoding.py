@@ -15,6 +15,9 @@ False).
 sentences from the batch. Rounds of so many lines alternate in one process. The text is Multi30k's English test set, or
 XNLI's premises and hypotheses with `--xnli`, in `INTERLACE_DATA`; else random words. The output shows how many
 translations are identical.
+
+`--count` counts what a step asks of a GPU instead, without one, for six layers: operations that write memory, and waits
+for them, as `update_counts.py` does. No sentence is finished in the counted steps.
 """
 
 from __future__ import annotations
@@ -27,15 +30,19 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from _common import environment
 from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorList, logging
+from update_counts import Operations, counted_readers
 
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.sampling import batches_by_length
 from interlace.data.vocab import Vocab
+from interlace.models import search as interlace_search
 from interlace.models.backbone import eval_mode
 from interlace.models.build import from_shape, load
 from interlace.models.search import (
@@ -51,10 +58,12 @@ from interlace.text.lines import read_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interlace.core.ragged import Ragged
     from interlace.models.seq2seq import Seq2Seq
 
 SHAPE = Shape(family="bert", layers=3, width=256, heads=4, max_length=256)
+COUNTED = Shape(
+    family="bert", layers=6, width=16, heads=2, max_length=256
+)  # width changes no count
 
 
 def parallel_text(name: str) -> tuple[list[str], list[str]]:
@@ -141,6 +150,11 @@ class Comparison:
     beam: int
 
     @property
+    def target(self) -> int:
+        """The token that names the target language."""
+        return self.vocab.target(self.languages[1])[-1]
+
+    @property
     def max_target(self) -> int:
         """Maximum length of a translation."""
         return self.ours.max_target_length - 1
@@ -161,8 +175,7 @@ class Comparison:
                 if self.lengths is not None:
                     decoding = FixedLengths(decoding, self.lengths[rows[part]], self.vocab.end)
                 limits = torch.from_numpy(search.limits(ids.lengths[part], self.max_target))
-                target = self.vocab.target(self.languages[1])
-                first = torch.full((len(part),), target, device=self.ours.device)
+                first = torch.full((len(part),), self.target, device=self.ours.device)
                 beams = beam_search(decoding, first, limits, constraints, self.beam)
                 found |= dict(zip(part.tolist(), beams.best().to_lists(), strict=True))
         return [found[row] for row in range(len(rows))]
@@ -185,7 +198,7 @@ class Comparison:
             generated = self.theirs.generate(
                 **inputs, num_beams=self.beam, do_sample=False, max_new_tokens=limit + 1, length_penalty=1.0,
                 early_stopping=False, suppress_tokens=banned, eos_token_id=self.vocab.end,
-                pad_token_id=self.vocab.pad, decoder_start_token_id=self.vocab.target(self.languages[1]),
+                pad_token_id=self.vocab.pad, decoder_start_token_id=self.target,
                 logits_processor=LogitsProcessorList(processors),
             )  # fmt: skip
             special = (self.vocab.end, self.vocab.pad)
@@ -272,6 +285,43 @@ def show(beam: int, rates: Rates, *, verbose: bool) -> None:
     )
 
 
+def operations_per_step(comparison: Comparison, name: str) -> tuple[float, float]:
+    """Return launches and waits of a step on a GPU, from searches of 24 and 40 steps; name: of the search."""
+    totals = []
+    for steps in (24, 40):
+        comparison.lengths = torch.full((len(comparison.ids),), steps)
+        counts = Operations()
+        with counted_readers(counts), counts:
+            getattr(comparison, name)(np.arange(comparison.batch))
+        totals.append((counts.launches.total(), counts.waits.total()))
+    (launches, waits), (more_launches, more_waits) = totals
+    return (more_launches - launches) / 16, (more_waits - waits) / 16
+
+
+def count(beams: list[int], batch: int) -> None:
+    """Print launches and waits of a step of both searches, and of the model alone."""
+    vocab = Vocab.learn({"en": ["a few words to learn from"] * 20}, size=300)
+    vocab = vocab.with_target_languages(["en", "de"])
+    ids = Ragged.from_lengths(np.resize(vocab.regular_ids, 30 * batch), [30] * batch)
+    with tempfile.TemporaryDirectory() as folder:
+        model, _ = saved_model(vocab, COUNTED, Path(folder))
+        theirs = EncoderDecoderModel.from_pretrained(folder).eval()
+    like_a_gpu = patch.object(
+        interlace_search, "steps_between_reads", lambda _: interlace_search.READ_EVERY
+    )
+    for beam in beams:
+        comparison = Comparison(model, theirs, vocab, ids, None, ("en", "de"), batch, beam)
+        with like_a_gpu:
+            for name in ("interlace", "transformers"):
+                launches, waits = operations_per_step(comparison, name)
+                print(f"beam {beam}, {name}: {launches:.0f} launches, {waits:.2f} waits a step")
+    cache = model.start(torch.zeros(batch, 32, COUNTED.width))
+    operations = Operations()
+    with operations:
+        model.step(cache, torch.zeros(batch, dtype=torch.int64))
+    print(f"the model alone: {operations.launches.total()} launches")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -284,6 +334,7 @@ def main() -> None:
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--xnli", action="store_true")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--count", action="store_true", help="count operations of a step")
     parser.add_argument(
         "--model", type=Path, default=None, help="trained model of the BERT or RoBERTa family"
     )
@@ -294,6 +345,9 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     logging.set_verbosity_error()
     print(environment(), flush=True)
+    if options.count:
+        count(options.beams, options.batch)
+        return
     clock = time.process_time if options.cpu_time else time.perf_counter
     lines, references = parallel_text("xnli" if options.xnli else "multi30k")
     with tempfile.TemporaryDirectory() as folder:

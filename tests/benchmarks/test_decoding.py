@@ -55,3 +55,20 @@ def test_both_searches_give_the_same_translations(comparison, beam):
     # scores may tie
     assert sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11
     assert len({tuple(row[:2]) for row in ours}) > 1  # translations depend on the source
+
+
+def test_a_step_waits_for_a_gpu_less_often_than_that_of_generate(decoding, monkeypatch, capsys):
+    """It looks at the device twice in eight steps. A layer has 19 launches, and one that reorders its cache."""
+    launches = {}
+    for layers in (1, 2):
+        monkeypatch.setattr(
+            decoding, "COUNTED", decoding.SHAPE.model_copy(update={"layers": layers})
+        )
+        decoding.count([2], batch=4)
+        ours, theirs, alone = capsys.readouterr().out.splitlines()
+        assert ours.startswith("beam 2, interlace: ")
+        assert "launches, 0.25 waits a step" in ours
+        assert "launches, 2.00 waits a step" in theirs
+        launches[layers] = [int(row.split(": ")[1].split()[0]) for row in (ours, theirs, alone)]
+    assert launches[2][2] - launches[1][2] == 19
+    assert launches[2][0] - launches[1][0] == pytest.approx(20, abs=1)
