@@ -18,6 +18,7 @@ from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.json_files import JsonObject, read_json
 from interlace.data.tokenizer_files import without_code
 from interlace.data.vocab import Vocab
+from interlace.models import cast_weights
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.families import (
@@ -291,7 +292,7 @@ class Backbone(nn.Module):
             causal = self.causal
         arguments = attention_arguments(self.model, self.family, inputs, causal=causal)
         encoder = self.family.encoder(self.model)
-        output = encoder(**arguments, **options, return_dict=True)
+        output = cast_weights.call(encoder, **arguments, **options, return_dict=True)
         if padding:
             output.last_hidden_state = output.last_hidden_state[:, :length]
             if output.hidden_states:
