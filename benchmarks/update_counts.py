@@ -8,8 +8,9 @@ empty tensors are none, and an operation over a list of tensors is one. A wait i
 the processor (`item`, `nonzero`, boolean indexing, `tolist`, `cpu`), outside of the read of `READ_EVERY` updates.
 
 Batches are packed rows of `--tokens` tokens, or padded ones with `--padded`; shapes and real tokens are those of
-`--updates` batches. Graphs are what
-torch.compile makes of a mixture of all objectives in training (backend `aot_eager`).
+`--updates` batches. Graphs are what torch.compile makes of a mixture of all objectives in training (backend
+`aot_eager`). `--kernels N` counts the kernels that inductor makes of an encoder with N layers: matrix products,
+attention, and loops as they are fused for a processor.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from interlace.training.mixture import Mixture, MixtureDraw, MixtureSource
 OBJECTIVES = ("mlm", "tlm", "weam", "alm", "align_mlm")
 WIDTH = 16
 VOCABULARY = 2500
-PAIRS = 40_000
+PAIRS = 160_000  # `alm` makes 130 rows of them
 SMALL_TOKENS = 2048  # of an update whose operations are counted
 NO_LAUNCH = {"detach", "empty", "empty_like", "empty_strided", "new_empty", "lift_fresh"}
 NO_LAUNCH |= {"new_empty_strided", "_unsafe_view", "scalar_tensor"}
@@ -155,6 +156,35 @@ def graphs_of(training: Training) -> int:
     return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
 
+def kernels_of(training: Training) -> list[int]:
+    """Return how many kernels inductor makes of each graph of a training: forward and backward."""
+    from torch._inductor.ir import MultiOutput
+    from torch._inductor.scheduler import NopKernelSchedulerNode, Scheduler
+
+    counts = []
+    codegen = Scheduler.codegen
+
+    def counting(scheduler: Any) -> Any:
+        kernels = [
+            node
+            for node in scheduler.nodes
+            if not isinstance(node, NopKernelSchedulerNode)
+            and not isinstance(getattr(node, "node", None), MultiOutput)
+        ]
+        counts.append(len(kernels))
+        return codegen(scheduler)
+
+    torch._dynamo.reset()
+    with (
+        like_a_gpu(),
+        patch.object(Scheduler, "codegen", counting),
+        patch.object(torch.compiler.config, "force_disable_caches", new=True),
+    ):
+        for _ in steps(training, Progress()):
+            pass
+    return counts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -164,6 +194,12 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=200)
     parser.add_argument(
         "--graphs", type=int, default=1, help="layers of the compiled model; 0: none"
+    )
+    parser.add_argument(
+        "--kernels",
+        type=int,
+        default=0,
+        help="layers of the model compiled by inductor; 0: none",
     )
     parser.add_argument("--padded", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="also count by operation")
@@ -201,14 +237,19 @@ def main() -> None:
             for operation, count in counts.launches.most_common(40):
                 print(f"    {operation:40} {count / READ_EVERY:8.1f}")
             print("    waits:", dict(counts.waits))
-    if options.graphs == 0:
-        return
-    shallow = shape.model_copy(update={"layers": options.graphs})
-    with patch.object(blocks, "COMPILER", "aot_eager"):
+    if options.graphs:
+        shallow = shape.model_copy(update={"layers": options.graphs})
+        with patch.object(blocks, "COMPILER", "aot_eager"):
+            training = training_of(
+                small, vocab, shallow, options.updates, "bf16", compiled=True, row=small_row
+            )
+            print(f"graphs in {options.updates} updates of a mixture: {graphs_of(training)}")
+    if options.kernels:
+        shallow = shape.model_copy(update={"layers": options.kernels})
         training = training_of(
-            small, vocab, shallow, options.updates, "bf16", compiled=True, row=small_row
+            small[:1], vocab, shallow, 1, "bf16", compiled=True, row=small_row
         )
-        print(f"graphs in {options.updates} updates of a mixture: {graphs_of(training)}")
+        print(f"kernels of {options.kernels} compiled layers: {kernels_of(training)}")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from interlace.models import attention as attention_module
-from interlace.models.attention import Dropout, apply_dropout, attention
+from interlace.models.attention import Dropout, apply_dropout, attention, encoder_attention
 from interlace.models.backbone import Backbone
+from interlace.models.blocks import blocks_of
 from interlace.models.build import from_shape, load
+from interlace.models.families import SEQUENCE_ENDS
 from interlace.models.settings import Shape
 
 TRAINING = SimpleNamespace(training=True, is_causal=False)
@@ -123,6 +126,77 @@ def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, com
         monkeypatch.setattr(Backbone, "length_multiple", 16)
     close(gradients(family, vocab, "interlace", padded), expected)
     assert calls == ([(-1, -1), (2, 2)] if family == "modernbert" else [(-1, -1)] * 2)
+
+
+class FlashAttention(TorchDispatchMode):
+    """Records the arguments of torch's kernel."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, operation, types, arguments=(), options=None):
+        options = options or {}
+        if operation is torch.ops.aten._flash_attention_forward.default:
+            self.calls.append((arguments[3:10], options))
+        return operation(*arguments, **options)
+
+
+@pytest.mark.parametrize("family", ["roberta", "modernbert"])
+def test_a_packed_row_passes_attention_dropout_to_torchs_kernel(family, vocab):
+    """On tensors without data: the kernel takes these arguments, and gives the projections a gradient."""
+    shape = Shape(
+        family=family,
+        layers=2,
+        width=16,
+        heads=2,
+        max_length=8,
+        attention_dropout=0.25,
+        local_attention=4,
+    )
+    with torch.device("meta"):
+        backbone = from_shape(shape, vocab).train()
+        row = torch.empty(1, 12, dtype=torch.long)
+        ends = torch.empty(4, dtype=torch.int32)
+    backbone.max_packed_length = 6
+    with FlashAttention() as kernel:
+        inputs = {"input_ids": row, "position_ids": row, SEQUENCE_ENDS: ends}
+        backbone.encode(inputs).sum().backward()
+    windows = []
+    for (first_ends, second_ends, *others), options in kernel.calls:
+        assert first_ends is second_ends is ends
+        assert others == [6, 6, 0.25, False, False]
+        assert options["scale"] == pytest.approx(8**-0.5)
+        windows.append((options["window_size_left"], options["window_size_right"]))
+    assert windows == ([(-1, -1), (2, 2)] if family == "modernbert" else [(-1, -1)] * 2)
+    layers = list(blocks_of(backbone.model.base_model))
+    for name, weight in layers[0].named_parameters():
+        assert weight.grad is not None, name
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_packed_attention_on_a_gpu_drops_whole_weights_and_keeps_the_mean():
+    """Values are unit vectors, so that outputs are the weights."""
+    torch.manual_seed(2)
+    ends = torch.tensor([0, 5, 8, 8], dtype=torch.int32, device="cuda")
+    query, key = torch.randn(2, 1, 1, 8, 8, dtype=torch.bfloat16, device="cuda")
+    value = torch.eye(8, dtype=torch.bfloat16, device="cuda")[None, None]
+    options = {SEQUENCE_ENDS: ends, "max_length_q": 5, "scaling": 1.0}
+    plain = encoder_attention(TRAINING, query, key, value, None, **options)[0][0, :, 0].float()
+    dropped = []
+    for _ in range(2000):
+        states, _ = encoder_attention(
+            TRAINING, query, key, value, None, dropout=0.25, **options
+        )
+        dropped.append(states[0, :, 0].float())
+    weights = torch.stack(dropped)
+    kept = weights != 0
+    torch.testing.assert_close(weights, kept * plain / 0.75, rtol=0.02, atol=0.01)
+    is_visible = plain > 0
+    assert is_visible.sum() == 5 * 5 + 3 * 3
+    share = kept.float().mean(dim=0)[is_visible]
+    torch.testing.assert_close(share, torch.full_like(share, 0.75), rtol=0, atol=0.06)
 
 
 @pytest.mark.gpu

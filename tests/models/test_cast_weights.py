@@ -48,7 +48,9 @@ def learn_with_autocast(monkeypatch, *arguments):
 def test_training_equals_that_with_autocasts_casts(kind, tmp_path, monkeypatch):
     backbone = load(str(save(kind, tmp_path / kind)))
     layers = [
-        layer for layer in backbone.model.base_model.modules() if isinstance(layer, torch.nn.Linear)
+        layer
+        for layer in backbone.model.base_model.modules()
+        if isinstance(layer, torch.nn.Linear)
     ]
     frozen = layers[0].weight
     frozen.requires_grad_(False)
@@ -88,3 +90,13 @@ def test_nothing_is_cast_where_nothing_is_learnt(tmp_path):
         backbone.encode({"input_ids": IDS})
     assert operations.counts["aten::_foreach_copy_"] == 0
     assert of_float32.counts["aten::_foreach_copy_"] == 0
+
+
+def test_a_model_without_trained_layers_is_left_to_autocast(tmp_path):
+    backbone = load(str(save("xlm-r", tmp_path / "model")))
+    for layer in backbone.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.requires_grad_(False)
+    _, gradients, operations = learn(backbone)
+    assert operations.counts["aten::_foreach_copy_"] == 0
+    assert gradients["model.roberta.embeddings.position_embeddings.weight"] is not None

@@ -4,7 +4,7 @@ On a CPU torch draws dropout masks one element at a time on one core, and its fu
 falls back to a slow path. With dropout 0.1 both took half of a training step on sequences of 256 tokens. On a GPU
 both are torch's own; padded batches are packed for its variable-length attention, as its fastest kernels take no mask.
 
-Legend: B sequences, A heads, L tokens of the longest sequence, D head size.
+Legend: B sequences, A heads, L tokens of the longest sequence, T tokens of a packed row, D head size.
 """
 
 from contextlib import suppress
@@ -112,15 +112,14 @@ def encoder_attention(
         ends = options[SEQUENCE_ENDS]
         length = options["max_length_q"]
         parts = (query, *_for_each_query_head(query, key, value))
-        states = [part.squeeze(0).transpose(0, 1) for part in parts]  # (L, A, D)
-        attended = varlen_attn(
-            *states,
-            ends,
+        states = [part.squeeze(0).transpose(0, 1) for part in parts]  # (T, A, D)
+        attended = _attention_of_sequences(
+            states,
             ends,
             length,
-            length,
-            scale=options.get("scaling"),
-            window_size=(reach, reach),
+            scaling=options.get("scaling"),
+            reach=reach,
+            dropout=options.get("dropout", 0.0),
         )
         return attended[None], None
     learning = module.training and torch.is_grad_enabled()
@@ -188,21 +187,49 @@ def packed_attention(
         states = torch.where(is_real, states.transpose(1, 2).flatten(0, 1), 0)
         return torch.empty_like(states).index_copy(0, packed_index, states)
 
-    window = (reach, reach)
-    attended = varlen_attn(
-        pack(query),
-        pack(key),
-        pack(value),
-        ends,
-        ends,
-        length,
-        length,
-        scale=scaling,
-        window_size=window,
-    )
+    packed = [pack(states) for states in (query, key, value)]
+    attended = _attention_of_sequences(packed, ends, length, scaling=scaling, reach=reach)
     return torch.where(is_real, attended[packed_index], 0).view(
         rows, length, *attended.shape[1:]
     )
+
+
+def _attention_of_sequences(
+    states: list[Tensor],
+    ends: Tensor,
+    length: int,
+    *,
+    scaling: float | None,
+    reach: int,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Return the (T, A, D) outputs of attention of each sequence to itself.
+
+    states: (T, A, D) query, key and value. ends: 0 and the end of each sequence. length: of the longest one at most.
+    reach: how many tokens each sees to either side; -1: all. dropout: share of the attention weights.
+    """
+    attended: Tensor
+    if not dropout:
+        attended = varlen_attn(
+            *states, ends, ends, length, length, scale=scaling, window_size=(reach, reach)
+        )
+        return attended
+    # varlen_attn sets the dropout of this kernel to 0; torch's nested tensors set it as here, but have no windows
+    flash_attention: Any = torch.ops.aten._flash_attention_forward  # noqa: SLF001
+    attended, *_ = flash_attention(
+        *states,
+        ends,
+        ends,
+        length,
+        length,
+        dropout,
+        is_causal=False,
+        return_debug_mask=False,
+        scale=scaling,
+        window_size_left=reach,
+        window_size_right=reach,
+    )
+    return attended
 
 
 def install_kernels(model: Any, *, own_attention: bool) -> None:

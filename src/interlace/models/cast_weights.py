@@ -18,50 +18,59 @@ def call(module: nn.Module, **arguments: Any) -> Any:
     All values are those of autocast. Several processes leave the casts to autocast: they exchange the gradients of a
     layer while those of the layers below are computed, and here all gradients come at the end.
     """
-    kind = next(module.parameters()).device.type
-    is_learning = module.training and torch.is_grad_enabled()
-    if not (is_learning and torch.is_autocast_enabled(kind)) or torch.distributed.is_initialized():
+    weights = _linear_weights(module) if _is_cast(module) else {}
+    if not weights:
         return module(**arguments)
-    weights = _linear_weights(module)
-    dtype = torch.get_autocast_dtype(kind)
+    dtype = torch.get_autocast_dtype(_device_type(module))
     apply: Any = _CastTogether.apply
     copies = dict(zip(weights, apply(dtype, *weights.values()), strict=True))
     return functional_call(module, copies, kwargs=arguments, tie_weights=False)
 
 
+def _is_cast(module: nn.Module) -> bool:
+    """Return whether a call is one of training under autocast, in a single process."""
+    kind = _device_type(module)
+    if not (module.training and torch.is_grad_enabled()) or torch.distributed.is_initialized():
+        return False
+    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+
+
+def _device_type(module: nn.Module) -> str:
+    return next(module.parameters()).device.type
+
+
 def _linear_weights(module: nn.Module) -> dict[str, Tensor]:
-    """Return the trained weights and biases of linear layers, by name."""
-    weights = {}
+    """Return the trained float32 weights and biases of linear layers, by name."""
+    weights: dict[str, Tensor] = {}
     for path, layer in module.named_modules():
         if not isinstance(layer, nn.Linear):
             continue
         for name, weight in layer.named_parameters(path, recurse=False):
-            if weight.requires_grad:
+            if weight.requires_grad and weight.dtype == torch.float32:
                 weights[name] = weight
     return weights
 
 
 class _CastTogether(torch.autograd.Function):
-    """Copies of weights in another precision, by one operation, as is the way back of their gradients."""
+    """Copies of float32 weights in half precision, by one operation, and their gradients back by another."""
 
     @staticmethod
     def forward(ctx: Any, dtype: torch.dtype, *weights: Tensor) -> tuple[Tensor, ...]:
         """Return the copies."""
-        ctx.dtype = weights[0].dtype
         ctx.set_materialize_grads(value=False)  # a weight that is not used has none
         return tuple(_cast(list(weights), dtype))
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        """Return the gradients in the precision of the weights."""
+    def backward(_: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        """Return the gradients in float32."""
         used = [gradient for gradient in gradients if gradient is not None]
-        copies = iter(_cast(used, ctx.dtype))
+        copies = iter(_cast(used, torch.float32))
         cast = [None if gradient is None else next(copies) for gradient in gradients]
         return None, *cast
 
 
 def _cast(tensors: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
     copies = [torch.empty_like(tensor, dtype=dtype) for tensor in tensors]
-    torch._foreach_copy_(copies, tensors)  # noqa: SLF001 - torch's documented name
+    torch._foreach_copy_(copies, tensors)
     return copies

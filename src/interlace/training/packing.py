@@ -55,11 +55,4 @@ def _obstacle(backbone: Backbone, precision: str) -> str:
         return f"{backbone.family.name} models have an attention of their own"
     if backbone.causal:
         return "the model is causal"
-    dropout = getattr(config, "attention_probs_dropout_prob", 0.0)
-    dropout = getattr(config, "attention_dropout", dropout)
-    if dropout:
-        return (
-            f"the model has attention dropout ({dropout:g}); 0 in its config.json or in [model.shape] packs them, "
-            "which is faster"
-        )
     return ""
