@@ -44,9 +44,11 @@ def test_an_extended_recipe_keeps_the_paths_of_its_own_file(folder, tmp_path):
 
 def test_paths_of_the_command_line_count_from_the_current_folder(folder, tmp_path):
     recipe = read_recipe(
-        str(folder / "own.toml"), {"data_root": "text", "model.start": "checkpoint"}
+        str(folder / "own.toml"),
+        {"data_root": "text", "model.start": "checkpoint", "train.resume_from": "checkpoint"},
     )
     assert recipe.data_root == str(tmp_path / "here/text")
     assert recipe.model.start == str(tmp_path / "here/checkpoint")
+    assert recipe.train.resume_from == str(tmp_path / "here/checkpoint")
     changed = change_recipe(recipe, {"data_root": "checkpoint"})
     assert changed.data_root == str(tmp_path / "here/checkpoint")

@@ -104,12 +104,16 @@ def _run(
     """Prepare, train and export."""
     with accelerator.main_process_first():
         check_inputs(recipe)
+    first_checkpoint = None
+    if accelerator.is_main_process:
+        first_checkpoint = _first_checkpoint(recipe, run)
     prepared = prepare_run(recipe, accelerator)
     data: list[JsonObject] = []
     if accelerator.is_main_process:
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
         _store_state(prepared, data, run)
-        _copy_checkpoint(recipe, run)
+        if first_checkpoint is not None:
+            _copy_checkpoint(first_checkpoint, run)
     begun = time.perf_counter()
     progress = Progress()
     _train(prepared, progress, run, callback)
@@ -149,14 +153,14 @@ def _store_state(prepared: PreparedRun, data: list[JsonObject], run: Run) -> Non
         write_dictionaries(dictionaries, prepared.recipe, run.folder)
 
 
-def _copy_checkpoint(recipe: Recipe, run: Run) -> None:
-    """Copy the checkpoint of another run that `train.resume_from` names, unless this run has its own already.
+def _first_checkpoint(recipe: Recipe, run: Run) -> Path | None:
+    """Return the checkpoint of another run that `train.resume_from` names; None once this run has its own.
 
-    Raise a SettingsError if it is none, of another recipe or data, or not before the last step.
+    Raise a SettingsError if it is none, of another recipe, or not before the last step.
     """
     train = recipe.train
     if not train.resume_from or run.has_checkpoints:
-        return
+        return None
     path = user_path(train.resume_from)
     stored = Run(path.parent.parent).stored_recipe
     if stored is None or not (path / checkpoint.STATE).is_file():
@@ -171,19 +175,12 @@ def _copy_checkpoint(recipe: Recipe, run: Run) -> None:
         raise SettingsError(
             f"train.resume_from: {path} is of another recipe: {'; '.join(changed[:5])}; expected the same"
         )
-    state = checkpoint.read_state(path)
-    if state.get("run") != run.id:
-        raise SettingsError(
-            f"train.resume_from: {path} was trained on other text, or with another vocabulary or dictionary; expected "
-            "the same files"
-        )
-    step = state["step"]
+    step = checkpoint.read_state(path)["step"]
     if step >= train.steps:
         raise SettingsError(
             f"train.steps is {train.steps}; expected more than the {step} steps of {path} (train.resume_from)"
         )
-    with atomic_folder(checkpoint.path_of(run.checkpoints, step)) as partial:
-        shutil.copytree(path, partial, dirs_exist_ok=True)
+    return path
 
 
 def _may_change(change: str) -> bool:
@@ -192,6 +189,18 @@ def _may_change(change: str) -> bool:
     if key == "train.optimizer.algorithm":
         return False
     return key == "name" or key.startswith("train.")
+
+
+def _copy_checkpoint(path: Path, run: Run) -> None:
+    """Copy a checkpoint of another run into this one; raise a SettingsError if it was trained on other data."""
+    state = checkpoint.read_state(path)
+    if state.get("run") != run.id:
+        raise SettingsError(
+            f"train.resume_from: {path} was trained on other text, or with another vocabulary or dictionary; expected "
+            "the same files"
+        )
+    with atomic_folder(checkpoint.path_of(run.checkpoints, state["step"])) as partial:
+        shutil.copytree(path, partial, dirs_exist_ok=True)
 
 
 @dataclass(frozen=True)

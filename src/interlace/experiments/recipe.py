@@ -46,6 +46,7 @@ PATHS = (
     ".align.start",
     ".model.vectors",
     ".dictionary.vectors",
+    ".train.resume_from",
 )
 RECIPES = ConfigStore(
     "recipe",
