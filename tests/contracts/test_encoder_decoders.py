@@ -5,6 +5,9 @@ The checkpoints are tiny and random; their tokenizers are of the real classes, w
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -277,3 +280,22 @@ def test_starts_that_do_not_fit_are_errors(kind, folders, model, vocab, tmp_path
     )
     with pytest.raises(CheckpointError, match=r"lacks .* weights of an encoder-decoder"):
         load(tmp_path / "encoder")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "size", "message"),
+    [
+        ("nllb", "encoder_layers", 10**7, "less than or equal to 1000"),
+        ("t5", "num_decoder_layers", 10**7, "less than or equal to 1000"),
+        ("nllb", "max_position_embeddings", 1 << 24, "its files have"),
+        ("t5", "d_ff", 1 << 20, "its files have"),
+    ],
+)
+def test_sizes_that_the_files_cannot_hold_are_errors(
+    kind, key, size, message, folders, tmp_path
+):
+    shutil.copytree(folders[kind], tmp_path / "copy")
+    path = tmp_path / "copy" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: size}))
+    with pytest.raises(CheckpointError, match=message):
+        load(tmp_path / "copy")

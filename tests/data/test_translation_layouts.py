@@ -50,6 +50,10 @@ def test_the_layout_follows_from_the_class_else_from_the_model():
         layout_name({"tokenizer_class": "MBart50Tokenizer"}, {"model_type": "mbart"})
         == "m2m_100"
     )
+    assert (
+        layout_name({"tokenizer_class": "T5Tokenizer"}, {"model_type": "roberta"})
+        == "interlace"
+    )
     stored = {"translation_layout": "mbart", "tokenizer_class": "PreTrainedTokenizerFast"}
     assert layout_name(stored, {}) == "mbart"
     assert layout_name({"translation_layout": ["x"]}, {}) == "interlace"

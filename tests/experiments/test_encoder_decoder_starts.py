@@ -1,8 +1,9 @@
 """Recipes that start from a published encoder-decoder: from a checkpoint to a checkpoint, and what they reject."""
 
 import pytest
-from transformers import AutoModelForSeq2SeqLM, GPT2Config, GPT2LMHeadModel, NllbTokenizer
+from transformers import GPT2Config, GPT2LMHeadModel, NllbTokenizer
 
+from interlace.api.runs import FinishedRun
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.export import export_trimmed
@@ -76,8 +77,7 @@ def test_a_run_is_a_checkpoint_of_transformers_that_generates_the_same(recipe, t
     assert "AutoModelForSeq2SeqLM" in card
     assert "<2" not in card
     tokenizer = NllbTokenizer.from_pretrained(model, src_lang="eng_Latn")
-    theirs = AutoModelForSeq2SeqLM.from_pretrained(model, trust_remote_code=False).eval()
-    ids = theirs.generate(
+    ids = FinishedRun(tmp_path / "run").model.generate(
         **tokenizer(ENGLISH[:4], return_tensors="pt", padding=True),
         forced_bos_token_id=tokenizer.convert_tokens_to_ids("deu_Latn"),
         num_beams=5,

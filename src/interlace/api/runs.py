@@ -38,7 +38,7 @@ class FinishedRun:
     @cached_property
     def model(self) -> PreTrainedModel:
         """The model as transformers opens it."""
-        from transformers import AutoModel, AutoModelForMaskedLM
+        from transformers import AutoModel, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
         from interlace.models.build import parsed_config
         from interlace.models.checkpoint_files import opening, quiet, read_config, weight_files
@@ -46,8 +46,12 @@ class FinishedRun:
         folder = must_exist(self.path / "model" / "config.json", "finished run").parent
         settings = read_config(folder)
         weight_files(folder)  # checks them
-        is_masked = "ForMaskedLM" in str(settings.get("architectures"))
-        model_class: Any = AutoModelForMaskedLM if is_masked else AutoModel
+        architectures = str(settings.get("architectures"))
+        model_class: Any = AutoModel
+        if "ForMaskedLM" in architectures:
+            model_class = AutoModelForMaskedLM
+        elif "ForConditionalGeneration" in architectures:
+            model_class = AutoModelForSeq2SeqLM
         with opening(folder), quiet():
             model: PreTrainedModel = model_class.from_pretrained(
                 folder, config=parsed_config(settings, folder), trust_remote_code=False

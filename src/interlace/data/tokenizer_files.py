@@ -30,7 +30,7 @@ from interlace.core.json_files import (
 )
 from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
-from interlace.data.translation_layouts import LAYOUT_KEY, layout_name
+from interlace.data.translation_layouts import LAYOUT_KEY, OURS, layout_name
 from interlace.text.lines import read_lines
 
 _FILE = "tokenizer.json"
@@ -329,7 +329,10 @@ def _read_config(folder: Path) -> JsonObject:
     model: JsonObject = {}
     if (folder / _MODEL_FILE).is_file():
         model = read_json(folder / _MODEL_FILE, JsonObject)
-    merged[LAYOUT_KEY] = layout_name(merged, model)
+    layout = layout_name(merged, model)
+    merged.pop(LAYOUT_KEY, None)
+    if layout != OURS:
+        merged[LAYOUT_KEY] = layout
     return dict(without_code(merged))
 
 

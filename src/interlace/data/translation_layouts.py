@@ -54,7 +54,7 @@ LAYOUTS = {
     "m2m_100": TranslationLayout((LANGUAGE,), ("end",), ("end", LANGUAGE), _PUBLISHED_CODE),
     "t5": TranslationLayout((), ("end",), ("pad",), None),
 }
-# by class of transformers, without the suffix Fast, or else by type of the model beside the tokenizer
+# by class of transformers, without the suffix Fast
 _OF_CLASS = {
     "MBartTokenizer": "mbart",
     "MBart50Tokenizer": "m2m_100",
@@ -62,17 +62,23 @@ _OF_CLASS = {
     "M2M100Tokenizer": "m2m_100",
     "T5Tokenizer": "t5",
 }
+# by type of the model, for tokenizers of another class
 _OF_MODEL = {"mbart": "mbart", "m2m_100": "m2m_100", "t5": "t5", "mt5": "t5"}
 
 
 def layout_name(tokenizer: JsonMapping, model: JsonMapping) -> str:
-    """Return the name of a tokenizer's layout, by its configuration and that of the model beside it."""
+    """Return the name of a tokenizer's layout, by its configuration and that of the model beside it, if there is one.
+
+    Some encoders have a tokenizer of T5's class; they read sentences as other encoders do.
+    """
     stored = str(tokenizer.get(LAYOUT_KEY))
     if stored in LAYOUTS:
         return stored
+    model_type = str(model.get("model_type"))
+    if model and model_type not in _OF_MODEL:
+        return OURS
     class_name = str(tokenizer.get("tokenizer_class")).removesuffix("Fast")
-    of_model = _OF_MODEL.get(str(model.get("model_type")), OURS)
-    return _OF_CLASS.get(class_name, of_model)
+    return _OF_CLASS.get(class_name, _OF_MODEL.get(model_type, OURS))
 
 
 def find_code(language: str, codes: Iterable[str]) -> str | None:

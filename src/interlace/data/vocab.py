@@ -207,7 +207,7 @@ class Vocab(Encoder):
         """Load a tokenizer from its folder or from the Hugging Face hub; a DataError says what is missing."""
         tokenizer, config = find_tokenizer(str(name))
         special = special_tokens(tokenizer, config)
-        required = LAYOUTS[config[LAYOUT_KEY]].roles | {"pad"}
+        required = LAYOUTS[config.get(LAYOUT_KEY, OURS)].roles | {"pad"}
         missing = sorted(required - special.keys())
         if missing:
             raise DataError(

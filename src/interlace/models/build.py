@@ -565,7 +565,8 @@ def _check_size(config: Any, folder: Path) -> None:
     maker: Any = AutoModel
     with quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
         model = maker.from_config(deepcopy(config), trust_remote_code=False)
-    count = sum(weight.numel() for weight in model.parameters())
+    # buffers too: sinusoids are as long as the configuration says
+    count = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
     size = sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     if size < count:
         raise CheckpointError(

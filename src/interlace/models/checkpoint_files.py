@@ -98,6 +98,20 @@ class ModelConfig(TypedDict, total=False):
     max_position_embeddings: _Size
     num_attention_heads: _Size
     n_heads: _Size
+    encoder_layers: _Layers
+    decoder_layers: _Layers
+    num_layers: _Layers
+    num_decoder_layers: _Layers
+    d_model: _Size
+    d_ff: _Size
+    d_kv: _Size
+    encoder_ffn_dim: _Size
+    decoder_ffn_dim: _Size
+    num_heads: _Size
+    encoder_attention_heads: _Size
+    decoder_attention_heads: _Size
+    relative_attention_num_buckets: _Size
+    n_positions: _Size
     encoder: ModelConfig
     decoder: ModelConfig
 
