@@ -6,7 +6,9 @@ from threading import current_thread
 import numpy as np
 import pytest
 
+from interlace.aligners import Alignments
 from interlace.aligners.gibbs import Gibbs, sampler
+from interlace.core.ragged import Ragged
 from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 
 CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
@@ -97,6 +99,30 @@ def test_a_large_text_is_trained_on_in_parts_and_aligned_whole():
     assert len(aligned.links.flat) > 0.7 * shorter_sides.clip(max=8).sum()
     whole = Gibbs(sweeps=0.2).fit(pairs)
     assert not equal(whole.align_training_pairs(pairs), whole.align(pairs))  # drawn in training
+
+
+def test_evidence_decides_where_the_text_tells_nothing():
+    """Every word occurs once, and the order of the translations is random."""
+    rng = np.random.default_rng(0)
+    words = np.arange(4)
+    lines = []
+    links = []
+    for number in range(200):
+        order = rng.permutation(words)
+        lines.append(
+            tuple(" ".join(f"{side}{number}.{word}" for word in words) for side in "st")
+        )
+        links.append(sorted(zip(words.tolist(), order.tolist(), strict=True)))
+    pairs = pairs_of(lines)
+    expected = Ragged.of(links, width=2)
+    evidence = Alignments(expected, np.full(800, 0.9, np.float32))
+    whole = Gibbs(sweeps=0.2).fit(pairs, evidence=evidence)
+    assert whole.align_training_pairs(pairs).links == expected
+    in_parts = Gibbs(max_training_cells=1_000, sweeps=0.2).fit(pairs, evidence=evidence)
+    assert in_parts.align(pairs, evidence).links == expected
+    assert whole.align(pairs.slice(50, 60), evidence.take(np.arange(50, 60))).links == (
+        expected.slice(50, 60)
+    )
 
 
 def test_words_of_an_early_part_that_were_never_linked_are_aligned_as_unknown():

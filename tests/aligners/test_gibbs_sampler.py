@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.aligners import Alignments
 from interlace.aligners.common.inputs import Prior, Vocabularies
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, Tally
@@ -18,6 +19,7 @@ from interlace.aligners.gibbs.model import (
     Cut,
     Posteriors,
     SamplerModel,
+    evidence_factors,
     links_of,
     tables_of,
     words_of,
@@ -26,10 +28,11 @@ from interlace.aligners.gibbs.sampler import Sampler, TextPart
 from interlace.core.ragged import Ragged
 
 NO_PRIOR = Prior.of(None, Vocabularies.of())
+NO_EVIDENCE = (np.empty(0, np.float32), np.empty(0, np.float32))
 
 
 def view_of(by, to, cuts):
-    return TextPart((Ragged.of(by), Ragged.of(to)), [cuts], NO_PRIOR).view(0)
+    return TextPart((Ragged.of(by), Ragged.of(to)), [cuts], NO_PRIOR, NO_EVIDENCE).view(0)
 
 
 def sampler_of(by, to, types, way=0, links=None, seed=0):
@@ -105,6 +108,32 @@ def test_the_probability_of_one_word_by_hand(model, factors):
     assert tally.posterior[:2] == pytest.approx(
         [a / (a + b + none), b / (a + b + none)], rel=1e-5
     )
+
+
+def test_evidence_is_a_factor_of_the_weight():
+    """As above without jumps: a has 4 times, b half of its weight; having no partner keeps its weight."""
+    unit = kernels.UNIT
+    sampler = sampler_of([[0, 1], [0]], [[0, 1], [0]], types=(2, 2))
+    sampler.words = sampler.words._replace(evidence=np.float32([4, 0.5, 1, 1, 1]))
+    tables = tables_of(jump_table({}), np.ones((2, FERTILITIES), np.float32), 8)
+    words = tables._replace(model=kernels.WORDS)
+    tally = swept(sampler, [kernels.NONE, 1, 0], words, seed=5)
+    a = (1 + unit) / (2 + unit) * 4
+    b = 1 / (2 + unit) * 0.5
+    expected = np.array([a, b]) / (a + b + 0.25)
+    assert tally.posterior[:2] == pytest.approx(expected, rel=1e-5)
+
+
+def test_evidence_factors_by_hand():
+    """Factors are 30 times the squared confidence, of a link without any, or with less, .03."""
+    links = Ragged.of([[(1, 0)], [], [(0, 1), (0, 0)]], width=2)
+    evidence = Alignments(links, np.float32([0.5, 0.1, 0.001]))
+    by_target, by_source = evidence_factors(
+        evidence, Ragged.of([[0, 0], [0], [0]]), Ragged.of([[0, 0], [], [0, 0]])
+    )
+    low = 30 * 0.03**2
+    np.testing.assert_allclose(by_target, [low, 7.5, low, low, low, 0.3], rtol=1e-6)
+    np.testing.assert_allclose(by_source, [low, low, 7.5, low, low, 0.3], rtol=1e-6)
 
 
 def random_rows(rng, types=(5, 6), pairs=12, longest=6):

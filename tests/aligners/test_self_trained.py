@@ -1,4 +1,4 @@
-"""An encoder trained on its text: what it learns, how it resumes, what is saved; averages by hand."""
+"""An encoder trained on its text: what it learns, how it resumes, what is saved."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 import torch
 import transformers
 
-from interlace.aligners import Alignments, load_aligner
+from interlace.aligners import load_aligner
 from interlace.aligners.gibbs import Gibbs
-from interlace.aligners.self_trained import SelfTrained, average, training
+from interlace.aligners.self_trained import SelfTrained, training
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.links import select_links
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
@@ -99,26 +100,32 @@ def test_training_lowers_the_loss_and_raises_agreement(start, monkeypatch):
         update(self, number)
 
     monkeypatch.setattr(training.EncoderTraining, "update", observed)
-    settings = {"learning_rate": 3e-3, "temperature": 0.1, "tokens_per_update": 64}
+    # the few dimensions of this encoder make random vectors similar
+    settings = {"learning_rate": 3e-3, "temperature": 0.2, "tokens_per_update": 64}
     fitted = aligner(start, updates=40, **settings).fit(TEXT)
     assert losses[-1] < 0.7 * losses[0]
     settings["learning_rate"] = 1e-9
     untrained = aligner(start, updates=1, **settings).fit(TEXT)
-    before = agreement(untrained.similarity.align(TEXT).links, GOLD, GOLD)
-    after = agreement(fitted.similarity.align(TEXT).links, GOLD, GOLD)
-    assert after.aer < 0.6 * before.aer
+    assert encoder_error(fitted) < 0.6 * encoder_error(untrained)
     together = fitted.align_training_pairs(TEXT)
     check_alignments(together, TEXT)
     assert agreement(together.links, GOLD, GOLD).aer < 0.05
 
 
+def encoder_error(fitted):
+    """The error rate of the encoder's links alone, without improbable ones."""
+    alignments = fitted.similarity.align(TEXT)
+    links = select_links(alignments.links, alignments.confidence > 0.2)
+    return agreement(links, GOLD, GOLD).aer
+
+
 def test_warns_of_an_encoder_that_does_not_know_the_words(start, caplog):
     shuffled = replace(TEXT, target_types=TEXT.target_types[::-1])
     with caplog.at_level(logging.WARNING):
-        fitted = aligner(start, updates=1).fit(shuffled)
-    assert "% of their links; the encoder may not know the languages" in caplog.text
-    of_gibbs = average([fitted.gibbs.align_training_pairs(shuffled)], 0.4)
-    assert agreement(of_gibbs.links, GOLD, GOLD).aer < 0.05  # which it does not mislead
+        aligner(start, updates=1).fit(TEXT)
+        assert not caplog.messages
+        aligner(start, updates=1).fit(shuffled)
+    assert "if the encoder does not know the languages, `gibbs` alone" in caplog.text
 
 
 def test_resumes_a_killed_training_exactly(start, monkeypatch, tmp_path):
@@ -198,15 +205,16 @@ def test_layers_that_cannot_be_removed_stay(start, tmp_path):
     assert same(saved.align(TEXT), fitted.align(TEXT))
 
 
-def test_other_languages_are_aligned_by_the_encoder_alone(start, tmp_path, caplog):
-    aligner(start, updates=2, threshold=0.06).fit(TEXT).save(tmp_path / "model", TEXT)
-    saved = load_aligner(tmp_path / "model")
-    dutch = replace(TEXT, languages=("en", "nl"))
-    with caplog.at_level(logging.WARNING):
-        alone = saved.align(dutch)
-    assert "aligning en-nl by the encoder alone; `gibbs` was trained on en-de" in caplog.text
-    assert alone.links == average([saved.similarity.align(TEXT)], 0.06).links
-    assert alone.links != saved.align(TEXT).links
+def test_new_text_is_aligned_by_both(start, tmp_path):
+    """Words that `gibbs` does not know, in the order of the source: the encoder knows better, if it knows them."""
+    few = TEXT.slice(0, 100)
+    new = TEXT.slice(100, PAIRS)
+    fitted = aligner(start, updates=2).fit(few)
+    evidence = fitted.similarity.align(new)
+    assert same(fitted.align(new), fitted.gibbs.align(new, evidence))
+    assert not same(fitted.align(new), fitted.gibbs.align(new))
+    fitted.save(tmp_path / "model", few)
+    assert same(load_aligner(tmp_path / "model").align(new), fitted.align(new))
 
 
 def test_says_what_is_trained_on(start, caplog, monkeypatch):
@@ -232,29 +240,16 @@ def test_priors_are_those_of_gibbs(start, monkeypatch):
     priors_seen = []
     fit = Gibbs.fit
 
-    def observed(self, pairs, priors=None, progress=None):
+    def observed(self, pairs, priors=None, progress=None, evidence=None):
         priors_seen.append(priors)
-        return fit(self, pairs, priors, progress)
+        return fit(self, pairs, priors, progress, evidence)
 
     monkeypatch.setattr(Gibbs, "fit", observed)
     priors = Lexicon.of([("Seven", "Sieben", 3.0)])
     aligner(start, updates=1).fit(TEXT, priors)
-    assert len(priors_seen) == 2
-    assert all(lexicon.translations("Seven") == {"Sieben": 3.0} for lexicon in priors_seen)
-    assert len(priors_seen[1]) > len(priors_seen[0])  # and the encoder's links
+    assert priors_seen == [priors] * 3  # alone, with the encoder, and after its training
 
 
 def test_rejects_a_missing_layer(start):
     with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
         aligner(start, layer=9).fit(TEXT)
-
-
-def test_averages_links():
-    """Of 0-0 both have .5 and .9; 1-1 and 2-0 have one part alone, of which .5 is too little."""
-    one = Alignments(Ragged.of([[(0, 0), (1, 1)], []], width=2), np.float32([0.5, 0.9]))
-    two = Alignments(
-        Ragged.of([[(0, 0), (2, 0)], [(3, 1)]], width=2), np.float32([0.9, 0.5, 0.8])
-    )
-    mean = average([one, two], 0.3)
-    assert mean.links == Ragged.of([[(0, 0), (1, 1)], [(3, 1)]], width=2)
-    np.testing.assert_allclose(mean.confidence, [0.7, 0.45, 0.4])

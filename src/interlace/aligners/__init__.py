@@ -76,6 +76,11 @@ class Alignments:
     def __len__(self) -> int:
         return len(self.links)
 
+    def take(self, rows: IntArray) -> Alignments:
+        """Return the alignments of some pairs."""
+        confidence = Ragged(self.confidence, self.links.offsets)
+        return Alignments(self.links.take(rows), confidence.take(rows).flat)
+
     @classmethod
     def concatenate(cls, parts: Sequence[Alignments]) -> Alignments:
         """Return all pairs of all parts, in order."""

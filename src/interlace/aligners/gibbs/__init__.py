@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, StoredAlignments
@@ -79,14 +80,26 @@ class Gibbs(Aligner):
         return views
 
     def fit(
-        self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None
+        self,
+        pairs: WordPairs,
+        priors: Lexicon | None = None,
+        progress: Progress | None = None,
+        evidence: Alignments | None = None,
     ) -> FittedGibbs:
         """Train on all pairs, in parts if they exceed `max_training_cells`; samplers start with priors as links.
+
+        evidence: links of another aligner for these pairs, which make the samplers draw them with more probability, and
+        others with less.
 
         Raise a DataError if no pair has words on both sides, or all such are too long.
         """
         from interlace.aligners.gibbs import sampler
-        from interlace.aligners.gibbs.model import Posteriors, cell_starts, links_of
+        from interlace.aligners.gibbs.model import (
+            Posteriors,
+            cell_starts,
+            evidence_factors,
+            links_of,
+        )
 
         check_trainable(pairs, self.name)
         vocabularies = Vocabularies.of()
@@ -96,12 +109,13 @@ class Gibbs(Aligner):
         learned: list[sampler.Learned] = []
         stored = None
         for number in range(parts):
-            usable = sampler.part_of(pairs, number, parts)
+            usable, evidence_of_part = sampler.part_of(pairs, evidence, number, parts)
             source = renumber_source(usable.source, grow=True)
             target = renumber_target(usable.target, grow=True)
             prior = Prior.of(None if number else priors, vocabularies)
             cuts = self._cuts(*vocabularies.types)
-            part = sampler.TextPart((source, target), cuts, prior, learned)
+            factors = evidence_factors(evidence_of_part, source, target)
+            part = sampler.TextPart((source, target), cuts, prior, factors, learned)
             report = _of_part(progress or no_progress, number, parts)
             means, learned = sampler.run_samplers(
                 part, schedule, self.seed, self.threads, report, number
@@ -112,7 +126,8 @@ class Gibbs(Aligner):
                 links = links_of(posteriors, self.symmetrization, self.threshold, self.threads)
                 stored = StoredAlignments.of(self, pairs, links.links, links.confidence)
                 del posteriors
-            del means, source, target, usable, part  # free the cells before the next part
+            # free the cells before the next part
+            del means, source, target, usable, factors, part
         return FittedGibbs(self, [trained.model for trained in learned], vocabularies, stored)
 
     def restore(
@@ -163,10 +178,13 @@ class FittedGibbs(FittedAligner):
         self.aligner: Gibbs = aligner
         self._models = models
         self._vocabularies = vocabularies
-        self._stored = stored
+        self.stored = stored
 
-    def align(self, pairs: WordPairs) -> Alignments:
-        """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position."""
+    def align(self, pairs: WordPairs, evidence: Alignments | None = None) -> Alignments:
+        """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position.
+
+        evidence: links of another aligner, as in `Gibbs.fit`.
+        """
         from interlace.aligners.gibbs.model import links_of, posteriors_of
         from interlace.aligners.gibbs.sampler import portions
 
@@ -178,7 +196,13 @@ class FittedGibbs(FittedAligner):
             for portion in portions(pairs):
                 source = renumber_source(portion.source)
                 target = renumber_target(portion.target)
-                posteriors = posteriors_of(self._models, settings.seed, source, target, pool)
+                evidence_of_portion = None
+                if evidence is not None:
+                    rows = np.arange(len(portion)) + portion.first - pairs.first
+                    evidence_of_portion = evidence.take(rows)
+                posteriors = posteriors_of(
+                    self._models, settings.seed, source, target, pool, evidence_of_portion
+                )
                 parts.append(
                     links_of(
                         posteriors,
@@ -191,7 +215,7 @@ class FittedGibbs(FittedAligner):
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""
-        return self.align(pairs) if self._stored is None else self._stored.align(pairs)
+        return self.align(pairs) if self.stored is None else self.stored.align(pairs)
 
     def arrays(self) -> Arrays:
         """Return the parameters of every sampler."""

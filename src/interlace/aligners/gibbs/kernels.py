@@ -12,7 +12,8 @@ The weight of candidate i for word j, with the counts of all links but that of j
 
 and that of no partner is odds * alone[j] / all alone * ahead[after - before], where `before` and `after` are the
 partners of the aligned words before and after j. Example: UNIT = 10, the candidates a (12 units in its type's links, 11
-of them with j) and b (12, 1): translations 11/12 and 1/12.
+of them with j) and b (12, 1): translations 11/12 and 1/12. Evidence from outside the text is a further factor of each
+cell.
 
 All kernels release the GIL and are cached on disk. Inner loops take arrays one by one: taking one out of a tuple counts
 a reference, which costs more than a cell.
@@ -48,6 +49,7 @@ class Words(NamedTuple):
     """A text in one direction: types of both sides with the offsets of rows, and the numbers of type pairs by cell.
 
     twins: by word of `by`, the position of the next word of its type in the pair, cyclically.
+    evidence: factors by cell; empty: all 1.
     """
 
     by: Types
@@ -57,6 +59,7 @@ class Words(NamedTuple):
     cells: Numbers
     cell_starts: Offsets
     twins: Types
+    evidence: Floats
 
 
 class SamplerCounts(NamedTuple):
@@ -127,7 +130,7 @@ def number_cells(table: PairTable, text: Words) -> PairTable:
 
     Returns the table, enlarged if needed.
     """
-    by, by_starts, to, to_starts, cells, cell_starts, _ = text
+    by, by_starts, to, to_starts, cells, cell_starts, _, _ = text
     cell = 0
     for row in range(len(by_starts) - 1):
         table = with_room(table, cell_starts[row + 1] - cell_starts[row])
@@ -179,7 +182,7 @@ def transpose(
 @compiled
 def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> None:
     """Add the links of a text, by word of `to` as in `sweep`, to counts by type pair and by type without partner."""
-    _, by_starts, to, to_starts, cells, cell_starts, _ = text
+    _, by_starts, to, to_starts, cells, cell_starts, _, _ = text
     for row in range(len(by_starts) - 1):
         cell = cell_starts[row]
         many = by_starts[row + 1] - by_starts[row]
@@ -261,6 +264,22 @@ def _weigh_places(
 
 
 @_fast_loop
+def _weigh_evidence(
+    weight: Any, evidence: Any, first: int, many: int, total: np.float32
+) -> np.float32:
+    """Multiply the weights of all candidates by their evidence, if there is any; return the sum."""
+    if not len(evidence):
+        return total
+    total = np.float32(0)
+    start = np.uint64(first)
+    for i in range(np.uint64(many)):
+        now = weight[i] * evidence[start + i]
+        weight[i] = now
+        total += now
+    return total
+
+
+@_fast_loop
 def _keep(weight: Any, posterior: Any, first: int, many: int, share: np.float32) -> None:
     """Add the probabilities of all candidates to their cells."""
     start = np.uint64(first)
@@ -317,7 +336,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
 
     chosen: by word of `to`, its partner's position in the pair or NONE; updated in place, as are counts and tally.
     """
-    by, by_starts, to, to_starts, cells, cell_starts, all_twins = text
+    by, by_starts, to, to_starts, cells, cell_starts, all_twins, evidence = text
     pairs, words, alone, all_alone = counts
     ahead, back, middle, fertility, all_odds, model = tables
     jumps, fertilities, posterior, keep = tally
@@ -364,6 +383,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
                     weight, score, pairs, cells, ahead, back, cell, many, widths
                 )
                 none *= ahead[middle + after - before]
+            total = _weigh_evidence(weight, evidence, cell, many, total)
             full = total + none
             if keep:
                 _keep(weight, posterior, cell, many, np.float32(1) / full)
@@ -532,6 +552,8 @@ def add_posteriors(
         by = text.by[text.by_starts[row] : text.by_starts[row + 1]]
         to = text.to[text.to_starts[row] : text.to_starts[row + 1]]
         _look_up(by, to, known, cells)
+        if len(text.evidence):
+            cells[:size] *= text.evidence[first_cell:last_cell]
         buffers.chosen[: len(to)] = NONE
         out = posterior[first_cell:last_cell]
         state = _seed(by, to, seed)

@@ -14,6 +14,7 @@ from threading import Lock
 
 import numpy as np
 
+from interlace.aligners import Alignments
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, without_unusable_text
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally, Words
@@ -23,6 +24,7 @@ from interlace.aligners.gibbs.model import (
     NULL,
     UNKNOWN_LINKS,
     Cuts,
+    Factors,
     SamplerModel,
     cell_starts,
     clipped_widths,
@@ -58,15 +60,18 @@ def count_parts(pairs: WordPairs, max_cells: int) -> int:
     return parts
 
 
-def part_of(pairs: WordPairs, number: int, parts: int) -> WordPairs:
+def part_of(
+    pairs: WordPairs, evidence: Alignments | None, number: int, parts: int
+) -> tuple[WordPairs, Alignments | None]:
     """Return the usable pairs of one part; blocks of consecutive pairs are dealt out to the parts by turns."""
     if parts == 1:
-        return without_unusable_text(pairs)
+        return without_unusable_text(pairs), evidence
     block = max(1, min(_BLOCK, len(pairs) // (8 * parts)))
     rows = np.flatnonzero(
         (np.arange(len(pairs)) // block % parts == number) & (cells_of(pairs) > 0)
     )
-    return replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
+    part = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
+    return part, None if evidence is None else evidence.take(rows)
 
 
 def portions(pairs: WordPairs) -> Iterator[WordPairs]:
@@ -134,12 +139,14 @@ class TextPart:
     """Pairs to train on at a time, in the types of vocabularies, with rows that begin at offset 0.
 
     words: of the source and target text. cuts: of source and target words, for each view. prior: links to start with.
+    evidence: of the cells, forward and backward, see `evidence_factors`.
     before: what the samplers learned from earlier parts, forward and backward of each view; empty in the first part.
     """
 
     words: tuple[Ragged, Ragged]
     cuts: Sequence[Cuts]
     prior: Prior
+    evidence: Factors
     before: Sequence[Learned] = ()
 
     def view(self, number: int) -> View:
@@ -360,7 +367,10 @@ def run_samplers(
         view = future_view.result()
         learned_before = part.before[2 * view_number + direction] if part.before else None
         rng = generator(Purpose.ALIGN, seed, part_number * views + view_number, direction)
-        sampler = Sampler(view.reversed() if direction else view, learned_before, rng)
+        if direction:
+            view = view.reversed()
+        words = view.words._replace(evidence=part.evidence[direction])
+        sampler = Sampler(replace(view, words=words), learned_before, rng)
         learned = sampler.run(schedule, steps.tick)
         return sampler.posterior, learned
 

@@ -1,33 +1,26 @@
-"""Alignment by an encoder that is trained on the text to be aligned, and by `gibbs`, without gold alignments.
+"""Alignment by `gibbs` with the evidence of an encoder that is trained on the text, without gold alignments.
 
-`gibbs` counts which words of this text translate each other; a multilingual encoder knows words and contexts from other
-text. They make about equally many errors, but different ones, so they teach each other: the encoder is trained on the
-links that both together expect (`aligners.common.self_alignment`), then `gibbs` again with the lexicon of the encoder's
-links as a prior. Links are those whose mean confidence of both exceeds a threshold.
+`gibbs` counts which words of this text translate each other, and knows where translations stand; a multilingual encoder
+knows words and contexts from other text. A link's probability is the product of both: each sampler of `gibbs` weighs a
+candidate also by the encoder's confidence. In this way 100 pairs suffice, from which `gibbs` alone learns little.
 
-Dou & Neubig (2021, section 2.2) train an encoder on its own links.
+The encoder is then trained on the links that both together expect (`aligners.common.self_alignment`), and `gibbs` again
+with its evidence. Dou & Neubig (2021, section 2.2) train an encoder on its own links.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from pydantic import Field
 
-from interlace.aligners import (
-    Aligner,
-    Alignments,
-    FittedAligner,
-    StoredAlignments,
-    checked_array,
-)
+from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
 from interlace.aligners.common.inputs import cells_of, check_trainable, without_unusable_text
 from interlace.aligners.gibbs import FittedGibbs, Gibbs
+from interlace.aligners.gibbs.model import MIN_EVIDENCE
 from interlace.aligners.self_trained.settings import TrainingSettings
 from interlace.aligners.similarity import (
     FittedSimilarity,
@@ -42,7 +35,7 @@ from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import select_links
 from interlace.core.progress import Progress, no_progress
-from interlace.core.ragged import Arrays, IntArray, Ragged
+from interlace.core.ragged import Arrays
 from interlace.core.randomness import Purpose, generator
 
 log = logging.getLogger(__name__)
@@ -51,14 +44,14 @@ ENCODER = "encoder"  # folder of the encoder in that of a saved aligner
 # names of arrays: the number of the encoder's layer; (2, 2, H) mean and deviation of the vectors of both sides
 _LAYER = "layer"
 _STANDARDS = "standards"
-_MIN_CONFIDENCE = 0.05  # of the links that are averaged
-_PRIOR = 0.1  # links of a prior for each of the encoder: an encoder that does not know the languages changes little
-_MIN_AGREEMENT = 0.4  # F1 of the links of both; by chance it is some 0.2
+_MIN_CONFIDENCE = 0.05  # of the links that the encoder is trained on
+_SURE = 0.35  # confidence of the encoder's links that are compared with those of `gibbs`
+_MIN_AGREEMENT = 0.3  # F1 of the links of both; that of random vectors is below 0.1, of known languages 0.47 to 0.72
 _FEW_PAIRS = 100  # smaller texts were not measured
 
 
 class SelfTrained(TrainingSettings, Aligner):
-    """Aligns words by an encoder that is trained on the text, together with `gibbs`."""
+    """Aligns words by `gibbs` together with an encoder that is trained on the text."""
 
     layer: int | None = Field(
         None,
@@ -66,10 +59,7 @@ class SelfTrained(TrainingSettings, Aligner):
         "nearest subwords in the first pairs. Layers above it are removed.",
     )
     threshold: float = Field(
-        0.35,
-        gt=_MIN_CONFIDENCE,
-        lt=1,
-        description="Minimum mean confidence of the encoder and `gibbs`.",
+        0.5, gt=0, le=1, description="Minimum mean posterior of both directions."
     )
     max_length: int = Field(
         512,
@@ -84,9 +74,9 @@ class SelfTrained(TrainingSettings, Aligner):
     def fit(
         self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None
     ) -> FittedSelfTrained:
-        """Train `gibbs`, the encoder, on a sample of a large text, and `gibbs` again; resume a killed training.
+        """Train `gibbs` and the encoder on a sample of the text, then `gibbs` on all; resume a killed training.
 
-        priors: of `gibbs`, then besides the encoder's links.
+        priors: of `gibbs`.
 
         Raises:
             DataError: no pair has words on both sides, or all such are too long.
@@ -96,24 +86,19 @@ class SelfTrained(TrainingSettings, Aligner):
 
         check_trainable(pairs, self.name)
         similarity = self._similarity(self.start, self.layer).fit(pairs)
-        rows = self._training_rows(pairs)
-        gibbs = self._gibbs().fit(pairs, priors, progress)
-        links = _take_links(_align_training_pairs(gibbs, pairs), rows)
-        source = pairs.source.take(rows)
-        target = pairs.target.take(rows)
-        sample = subwords_of(
-            replace(pairs, source=source, target=target), similarity.encoder.vocab
-        )
-        training = EncoderTraining(self, similarity, sample, links)
+        sample = self._sample(pairs)
+        evidence = similarity.align(sample)
+        alone = self._gibbs(self.threshold).fit(sample, priors, progress)
+        self._warn_of_disagreement(evidence, alone.align_training_pairs(sample))
+        teacher = self._gibbs(_MIN_CONFIDENCE).fit(sample, priors, progress, evidence)
+        links = teacher.align_training_pairs(sample)
+        subwords = subwords_of(sample, similarity.encoder.vocab)
+        training = EncoderTraining(self, similarity, subwords, links)
         training.load(TrainedWeights(training, progress or no_progress).get())
 
-        of_encoder = similarity.align(without_unusable_text(pairs))
-        gibbs = self._gibbs().fit(pairs, self._lexicon(pairs, of_encoder, priors), progress)
-        of_gibbs = _align_training_pairs(gibbs, pairs)
-        self._warn_of_disagreement(of_encoder, of_gibbs)
-        alignments = average([of_encoder, of_gibbs], self.threshold)
-        stored = StoredAlignments.of(self, pairs, alignments.links, alignments.confidence)
-        return FittedSelfTrained(self, similarity, gibbs, stored)
+        evidence = similarity.align(without_unusable_text(pairs))
+        gibbs = self._gibbs(self.threshold).fit(pairs, priors, progress, evidence)
+        return FittedSelfTrained(self, similarity, gibbs)
 
     def restore(
         self,
@@ -127,7 +112,7 @@ class SelfTrained(TrainingSettings, Aligner):
 
         from interlace.data.vocab import Vocab
 
-        gibbs = self._gibbs().restore(arrays, source_types, target_types, folder)
+        gibbs = self._gibbs(self.threshold).restore(arrays, source_types, target_types, folder)
         layer = checked_array(arrays, _LAYER, np.int32, (1,), self.name, low=0)
         start = str(folder / ENCODER)
         similarity = self._similarity(start, int(layer[0]))
@@ -150,16 +135,16 @@ class SelfTrained(TrainingSettings, Aligner):
             start=start,
             layer=layer,
             temperature=self.temperature,
-            threshold=_MIN_CONFIDENCE,
+            threshold=MIN_EVIDENCE,
             max_length=self.max_length,
             device=self.device,
         )
 
-    def _gibbs(self) -> Gibbs:
-        return Gibbs(threshold=_MIN_CONFIDENCE, seed=self.seed)
+    def _gibbs(self, threshold: float) -> Gibbs:
+        return Gibbs(threshold=threshold, seed=self.seed)
 
-    def _training_rows(self, pairs: WordPairs) -> IntArray:
-        """Return the rows that the encoder is trained on, ascending: all usable ones, or what the updates read."""
+    def _sample(self, pairs: WordPairs) -> WordPairs:
+        """Return the pairs that the encoder is trained on, in order: all usable ones, or what the updates read."""
         usable = np.flatnonzero(cells_of(pairs))
         if len(usable) < _FEW_PAIRS:
             message = "%s: only %d pairs to train on; errors were measured with %d and more"
@@ -173,52 +158,39 @@ class SelfTrained(TrainingSettings, Aligner):
                 "%s: the encoder is trained on %d of %d pairs, as many as its updates read"
             )
             log.info(message, self.name, len(rows), len(usable))
-        return rows
+        source = pairs.source.take(rows)
+        target = pairs.target.take(rows)
+        return replace(pairs, source=source, target=target, first=0)
 
-    def _lexicon(
-        self, pairs: WordPairs, alignments: Alignments, priors: Lexicon | None
-    ) -> Lexicon:
-        """Return how often words are linked, together with the entries of priors."""
-        is_sure = alignments.confidence > self.threshold
-        lexicon = Lexicon.count(pairs, select_links(alignments.links, is_sure))
-        lexicon = replace(lexicon, counts=_PRIOR * lexicon.counts)
-        return lexicon if priors is None else Lexicon.of(chain(lexicon, priors))
-
-    def _warn_of_disagreement(self, of_encoder: Alignments, of_gibbs: Alignments) -> None:
-        """Warn of an encoder whose links are not those of `gibbs`."""
-        encoder_links = average([of_encoder], self.threshold).links
-        gibbs_links = average([of_gibbs], self.threshold).links
-        share = agreement(encoder_links, gibbs_links, gibbs_links).f1
+    def _warn_of_disagreement(self, evidence: Alignments, of_gibbs: Alignments) -> None:
+        """Warn of an encoder whose links are not those of `gibbs` alone: it would mislead it."""
+        encoder_links = select_links(evidence.links, evidence.confidence > _SURE)
+        share = agreement(encoder_links, of_gibbs.links, of_gibbs.links).f1
         if share < _MIN_AGREEMENT:
-            message = "%s: %s and `gibbs` agree in %.0f %% of their links; the encoder may not know the languages"
+            message = (
+                "%s: %s and `gibbs` agree in only %.0f %% of their links; if the encoder does not know the languages, "
+                "`gibbs` alone makes fewer errors"
+            )
             log.warning(message, self.name, self.start, 100 * share)
 
 
 @dataclass(frozen=True)
 class FittedSelfTrained(FittedAligner):
-    """A trained encoder and a trained `gibbs`, and the links of their training pairs."""
+    """A trained encoder and a trained `gibbs`, with the links of its training pairs."""
 
     aligner: SelfTrained
     similarity: FittedSimilarity
     gibbs: FittedGibbs
-    stored: StoredAlignments | None = None
 
     def align(self, pairs: WordPairs) -> Alignments:
-        """Align any pairs by both, or by the encoder alone if they are in other languages than the training text."""
-        parts = [self.similarity.align(without_unusable_text(pairs))]
-        if self.trained_on is None or self.trained_on.may_be_in_languages_of(pairs):
-            parts.append(self.gibbs.align(pairs))
-        else:
-            message = "%s: aligning %s by the encoder alone; `gibbs` was trained on %s"
-            languages = "-".join(pairs.languages)
-            log.warning(
-                message, self.aligner.name, languages, "-".join(self.trained_on.languages)
-            )
-        return average(parts, self.aligner.threshold)
+        """Align any pairs by both; words that the training text lacks, by the encoder and by position."""
+        return self.gibbs.align(pairs, self.similarity.align(without_unusable_text(pairs)))
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Return the links that were found in training; else align as new pairs."""
-        return self.align(pairs) if self.stored is None else self.stored.align(pairs)
+        if self.gibbs.stored is None:
+            return self.align(pairs)
+        return self.gibbs.stored.align(pairs)
 
     def arrays(self) -> Arrays:
         """Return the parameters of `gibbs`, and the layer and the standards of the encoder."""
@@ -234,36 +206,3 @@ class FittedSelfTrained(FittedAligner):
         """Write the encoder as an ordinary checkpoint."""
         encoder = self.similarity.encoder
         encoder.backbone.save_pretrained(folder / ENCODER, encoder.vocab)
-
-
-def average(parts: Sequence[Alignments], threshold: float) -> Alignments:
-    """Return the links whose mean confidence exceeds a threshold; that of a link that a part lacks is 0 there."""
-    width = 1
-    for part in parts:
-        width = max(width, int(part.links.flat.max(initial=0)) + 1)
-    part_keys = []
-    part_confidence = []
-    for part in parts:
-        source, target = part.links.flat.astype(np.int64).T
-        part_keys.append((part.links.rows() * width + source) * width + target)
-        part_confidence.append(part.confidence)
-    all_keys = np.concatenate(part_keys)
-    keys, numbers = np.unique(all_keys, return_inverse=True)
-    sums = np.bincount(numbers, np.concatenate(part_confidence), len(keys))
-    means = sums / len(parts)
-    is_kept = means > threshold
-    words, target = np.divmod(keys[is_kept], width)
-    rows, source = np.divmod(words, width)
-    links = np.stack([source, target], axis=1).astype(np.int32)
-    lengths = np.bincount(rows, minlength=len(parts[0]))
-    return Alignments(Ragged.from_lengths(links, lengths), means[is_kept].astype(np.float32))
-
-
-def _take_links(alignments: Alignments, rows: IntArray) -> Alignments:
-    confidence = Ragged(alignments.confidence, alignments.links.offsets)
-    return Alignments(alignments.links.take(rows), confidence.take(rows).flat)
-
-
-def _align_training_pairs(fitted: FittedAligner, pairs: WordPairs) -> Alignments:
-    chunks = [fitted.align_training_pairs(chunk) for chunk in pairs.chunks()]
-    return Alignments.concatenate(chunks)
