@@ -73,6 +73,18 @@ def test_no_part_of_an_update_waits(update_counts, sources, objective, precision
         assert counts.launches.total() > 100 * update_counts.READ_EVERY
 
 
+def test_a_layer_takes_as_many_launches_as_the_results_say(update_counts, sources):
+    vocab, shape, made = sources
+    row = update_counts.row_of(vocab, shape, 512)
+    launches = []
+    for layers in (1, 2):
+        deeper = shape.model_copy(update={"layers": layers})
+        training = update_counts.training_of([made["mlm"]], vocab, deeper, 24, "bf16", row=row)
+        counts = update_counts.operations_of(training)
+        launches.append(counts.launches.total() / update_counts.READ_EVERY)
+    assert launches[1] - launches[0] == 18 + 34  # forward and backward, docs/results/gpu.md
+
+
 @pytest.mark.slow
 def test_a_mixture_on_packed_rows_is_one_graph(update_counts, sources, monkeypatch):
     """All objectives share it, and no update compiles another one, whatever its sentences are."""
