@@ -3,9 +3,11 @@
 Targets: 5 million real tokens/s for `mlm` and `clm`, and 3 million for `tlm`; at least 3 times the rate of the collator
 on the same streams, and 6 times on padded sentences.
 
-    python benchmarks/batch_building.py
+    python benchmarks/batch_building.py [--packed] [--cpu-time]
 
-Times cover everything from the epoch plan to the finished arrays: sampling, gathering and masking.
+Times cover everything from the epoch plan to the finished arrays: sampling, gathering and masking. With `--packed`,
+batches are those of a GPU: packed rows of 32,768 tokens, with a vocabulary of 250,000 words, of each objective and of
+all by turns (random text, in which a word is a token; `alm_batches.py` has real text and tokenizers).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from _random_training import BASE, row_of, sources_of, vocabulary
 from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
 from interlace.core.ragged import Ragged
@@ -45,7 +48,11 @@ from interlace.training.mixture import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from interlace.objectives.common.packed_rows import PackedRow
+
 LENGTH, BUDGET, ROUNDS, BATCHES = 256, 16_384, 5, 40
+ROW = 32_768  # tokens of a packed row
+PACKED = ("mlm", "tlm", "weam", "alm", "align_mlm", "dict_mlm")
 
 
 def random_vocab() -> Vocab:
@@ -70,18 +77,34 @@ def random_sentences(vocab: Vocab, count: int, language: str) -> Sentences:
     )
 
 
-def interlace_batches(source: MixtureSource) -> Callable[[], int]:
-    """Return a function that builds the next batches and returns their number of real tokens."""
-    mixture = Mixture([source], seed=0)
+def interlace_batches(
+    sources: list[MixtureSource], row: PackedRow | None = None
+) -> Callable[[], int]:
+    """Return a function that builds the next batches, by turns, and returns their number of real tokens."""
+    mixture = Mixture(sources, seed=0)
     index = iter(range(10**9))
 
     def build() -> int:
-        return sum(
-            mixture.batch(MixtureDraw(step := next(index), 0, step, ()), 0).tokens
-            for _ in range(BATCHES)
-        )
+        tokens = 0
+        for _ in range(BATCHES):
+            step = next(index)
+            source = step % len(sources)
+            batch = mixture.batch(MixtureDraw(step, source, step // len(sources), ()), 0)
+            if row is not None:
+                batch = row.pack(batch)
+            tokens += batch.tokens
+        return tokens
 
     return build
+
+
+def packed_batches() -> dict[str, Callable[[], int]]:
+    """Return what builds packed rows of each objective, and of all by turns."""
+    vocab = vocabulary(250_000)
+    row = row_of(vocab, BASE, ROW)
+    sources = sources_of(PACKED, vocab, BASE, ROW, 40_000, packed=True)
+    builders = {source.objective: interlace_batches([source], row) for source in sources}
+    return {**builders, "all by turns": interlace_batches(sources, row)}
 
 
 def collator_batches(vocab: Vocab, rows: list[list[int]], per_batch: int) -> Callable[[], int]:
@@ -124,11 +147,24 @@ def median_rates(
     return {name: statistics.median(values) for name, values in rates.items()}
 
 
+def show(rates: dict[str, float]) -> None:
+    """Print a line a builder."""
+    for name, rate in rates.items():
+        print(f"{name:28} {rate / 1e6:7.2f} million real tokens/s")
+
+
 def main() -> None:
-    argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    )
+    parser.add_argument("--packed", action="store_true", help="measure packed rows")
+    parser.add_argument("--cpu-time", action="store_true")
+    options = parser.parse_args()
+    clock = time.process_time if options.cpu_time else time.perf_counter
     torch.set_num_threads(1)
+    if options.packed:
+        show(median_rates(packed_batches(), ROUNDS, clock))
+        return
     vocab = random_vocab()
     text, other = random_sentences(vocab, 200_000, "en"), random_sentences(vocab, 200_000, "de")
     pairs = Pairs(text, other)
@@ -154,23 +190,23 @@ def main() -> None:
         {
             **{
                 name: interlace_batches(
-                    MixtureSource("mlm", "en", mlm, mlm.prepare(resources), streamed)
+                    [MixtureSource("mlm", "en", mlm, mlm.prepare(resources), streamed)]
                 )
                 for name, mlm in masked.items()
             },
             "clm, streams": interlace_batches(
-                MixtureSource("clm", "en", clm, clm.prepare(resources), streamed)
+                [MixtureSource("clm", "en", clm, clm.prepare(resources), streamed)]
             ),
             "tlm, pairs": interlace_batches(
-                MixtureSource("tlm", "en-de", tlm, tlm.prepare(resources), bucketed)
+                [MixtureSource("tlm", "en-de", tlm, tlm.prepare(resources), bucketed)]
             ),
             "collator, the same streams": collator_batches(vocab, blocks, BUDGET // LENGTH),
             "collator, padded sentences": collator_batches(vocab, sentences, BUDGET // 17),
         },
         ROUNDS,
+        clock,
     )
-    for name, rate in rates.items():
-        print(f"{name:28} {rate / 1e6:7.2f} million real tokens/s")
+    show(rates)
     for name in ("the same streams", "padded sentences"):
         print(
             f"mlm over collator, {name} {rates['mlm, streams'] / rates[f'collator, {name}']:7.1f} times"

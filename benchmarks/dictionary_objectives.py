@@ -129,7 +129,7 @@ def main() -> None:
         f"{vocab.size:,} subwords, {entries:,} entries; rounds of {BATCHES} batches of {BUDGET:,} tokens"
     )
     batches = {
-        name: interlace_batches(source)
+        name: interlace_batches([source])
         for name, source in sources(text, vocab, BUDGET, Traits("bert", 512), names).items()
     }
     for name, rate in median_rates(batches, options.rounds, clock).items():
