@@ -62,6 +62,19 @@ def test_figures_are_those_of_the_results():
     assert shown == expected
 
 
+def test_figures_of_make_real_are_those_of_the_results():
+    def rows(page):
+        lines = re.findall(r"^\| ([a-z][^|]+) \| (\d[^|]*) \| (\d[^|]*) \|", page, re.MULTILINE)
+        return {
+            name: (before.split(" (")[0], after.split(" (")[0]) for name, before, after in lines
+        }
+
+    shown = rows(README)
+    measured = rows((DOCS / "results/adapting.md").read_text(encoding="utf-8"))
+    assert len(shown) == 4
+    assert shown.items() <= measured.items()
+
+
 def test_recipe_is_valid():
     page = (DOCS / "training.md").read_text(encoding="utf-8")
     block, more = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
