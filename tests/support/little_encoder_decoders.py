@@ -5,12 +5,10 @@ M2M100 has no fast tokenizer in transformers; its own codes are in one as conver
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from little_checkpoints import LONGEST, TRAINED_ON, unigram
 
@@ -28,6 +26,9 @@ BART_SIZE: dict[str, Any] = {
     "decoder_ffn_dim": 32,
     "max_position_embeddings": LONGEST,
     "scale_embedding": True,
+    "dropout": 0.0,
+    "encoder_layerdrop": 0.5,
+    "decoder_layerdrop": 0.5,
 }
 T5_SIZE: dict[str, Any] = {
     "d_model": 16,
@@ -40,10 +41,23 @@ T5_SIZE: dict[str, Any] = {
 }
 
 
+def _words() -> list[str]:
+    return sorted({f"▁{word}" for line in TRAINED_ON for word in line.split()})
+
+
+def _merges() -> list[tuple[str, str]]:
+    """Of the beginnings of words, up to three characters; trained ones would differ between runs where they tie."""
+    merges: dict[str, tuple[str, str]] = {}
+    for word in _words():
+        for end in range(2, min(4, len(word)) + 1):
+            merges[word[:end]] = (word[: end - 1], word[end - 1])
+    return list(merges.values())
+
+
 def _pieces() -> list[tuple[str, float]]:
-    """Unigram pieces of toy text, without special tokens."""
-    state = json.loads(unigram().backend_tokenizer.to_str())
-    return [(piece, score) for piece, score in state["model"]["vocab"][4:]]
+    """Unigram pieces of toy text, without special tokens: characters, and beginnings of words."""
+    characters = [(character, -6.0) for character in sorted({*"".join(_words())})]
+    return characters + [(left + right, -5.0) for left, right in _merges()]
 
 
 def _as_pieces(*names: str) -> list[tuple[str, float]]:
@@ -64,15 +78,10 @@ def mbart50_tokenizer() -> Any:
 
 
 def nllb_tokenizer() -> Any:
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    trainer = trainers.BpeTrainer(vocab_size=80, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(TRAINED_ON, trainer)
-    model = json.loads(tokenizer.to_str())["model"]
-    merges = [tuple(merge) for merge in model["merges"]]
+    special = _as_pieces("<s>", "<pad>", "</s>", "<unk>")
+    vocab = {piece: number for number, (piece, _) in enumerate(special + _pieces())}
     make: Any = transformers.NllbTokenizer
-    return make(vocab=model["vocab"], merges=merges)
+    return make(vocab=vocab, merges=_merges())
 
 
 def m2m100_tokenizer() -> Any:

@@ -436,6 +436,8 @@ def _load_encoder_decoder(folder: Path, config: JsonObject, adaptation: _Adaptat
     if vocab is not None and vocab.origin.is_trimmed:
         generation = renumber_tokens(model.generation_config.to_dict(), vocab.origin.kept)
         model.generation_config = GenerationConfig.from_dict(generation)
+    for side in (model.get_encoder(), model.get_decoder()):
+        side.layerdrop = 0.0  # weights without a gradient would stop DistributedDataParallel
     install_kernels(model, own_attention=False)
     return Seq2Seq(Backbone(model), PretrainedDecoder(model))
 
