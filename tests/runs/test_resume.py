@@ -252,12 +252,30 @@ def test_a_decay_from_a_stable_run_equals_a_run_with_the_same_schedule(small, tm
     assert losses(decayed)[-1] == losses(whole)[-1]
 
 
+def test_a_run_that_stopped_early_can_be_gone_on_from(small, tmp_path, monkeypatch):
+    scores = iter([5.0, 6.0, 7.0, 8.0])
+    monkeypatch.setattr(
+        monitoring, "perplexities", lambda *_: {"perplexity/mean": next(scores)}
+    )
+    experiment.pretrain(read_recipe(str(small), EARLY), tmp_path / "stopped")
+    assert about(tmp_path / "stopped")["steps"] == 6
+    start = {
+        "train.resume_from": f"{tmp_path}/stopped/checkpoints/step-00000006",
+        "train.steps": "8",
+    }
+    experiment.pretrain(read_recipe(str(small), start), tmp_path / "further")
+    assert about(tmp_path / "further")["stopped"] == ""
+    assert [row["step"] for row in records(tmp_path / "further", "step")] == [7, 8]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"train.resume_from": "runs/nothing"}, r"resume_from: runs/nothing is not a check"),
         ({"seed": "4"}, r"seed was 3, is 4"),
         ({"train.optimizer.algorithm": "muon"}, r"algorithm was 'adamw', is 'muon'"),
+        ({"train.tokens_per_update": "1024"}, r"tokens_per_update was 512, is 1024"),
+        ({"train.tokens_per_micro_batch": "128"}, r"tokens_per_micro_batch was 256, is 128"),
         ({"train.steps": "2"}, r"train.steps is 2; expected more than the 2 steps"),
     ],
 )

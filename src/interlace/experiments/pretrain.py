@@ -67,6 +67,13 @@ log = logging.getLogger(__name__)
 # An update of 32,768 tokens of XLM-R base took 17 ms less when compiled (docs/results/gpu.md), so these repay a minute.
 MIN_COMPILED_UPDATES = 2000
 
+# The state of the optimizer, and the position in the data, which is a number of micro-batches, depend on these.
+_READ_BY_CHECKPOINTS = {
+    "train.optimizer.algorithm",
+    "train.tokens_per_update",
+    "train.tokens_per_micro_batch",
+}
+
 
 def pretrain(
     recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None
@@ -186,7 +193,7 @@ def _first_checkpoint(recipe: Recipe, run: Run) -> Path | None:
 def _may_change(change: str) -> bool:
     """Return whether a change of the recipe, as `differences` names it, suits a checkpoint from before it."""
     key = change.partition(" ")[0]
-    if key == "train.optimizer.algorithm":
+    if key in _READ_BY_CHECKPOINTS:
         return False
     return key == "name" or key.startswith("train.")
 

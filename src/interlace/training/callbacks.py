@@ -241,8 +241,10 @@ class CheckpointCallback:
         progress = self.progress
         progress.done = state["step"]
         progress.drawn = tuple(state["drawn"])
-        progress.stop = state["stop"]
-        progress.reason = state["reason"]
+        # a run without early stopping may go on from the last checkpoint of one that had stopped
+        if self.evaluation is not None and self.evaluation.patience:
+            progress.stop = state["stop"]
+            progress.reason = state["reason"]
         progress.skipped = state["skipped"]
         progress.tokens = Counter(state["tokens"])
         if self.evaluation is not None and state["evaluation"] is not None:
