@@ -81,6 +81,14 @@ def test_fp16_and_recomputed_layers_equal_autocast(tmp_path, monkeypatch):
         torch.testing.assert_close(gradients, expected, rtol=0, atol=0)
 
 
+def test_torch_may_be_built_without_distributed(tmp_path, monkeypatch):
+    backbone = load(str(save("xlm-r", tmp_path / "model")))
+    monkeypatch.setattr(torch.distributed, "is_available", lambda: False)
+    monkeypatch.delattr(torch.distributed, "is_initialized")
+    _, _, operations = learn(backbone)
+    assert operations.counts["aten::_foreach_copy_"] == 2
+
+
 def test_nothing_is_cast_where_nothing_is_learnt(tmp_path):
     backbone = load(str(save("xlm-r", tmp_path / "model")))
     with Operations() as operations, torch.no_grad(), torch.autocast("cpu", torch.bfloat16):

@@ -30,7 +30,9 @@ def call(module: nn.Module, **arguments: Any) -> Any:
 def _is_cast(module: nn.Module) -> bool:
     """Return whether a call is one of training under autocast, in a single process."""
     kind = _device_type(module)
-    if not (module.training and torch.is_grad_enabled()) or torch.distributed.is_initialized():
+    if not (module.training and torch.is_grad_enabled()):
+        return False
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
         return False
     return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
 

@@ -87,10 +87,12 @@ def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        if accelerator.num_processes == 1:  # torch may be built without torch.distributed
+            raise
         is_lost = isinstance(error, torch.distributed.DistError) or re.search(
             r"gloo|NCCL|by peer", str(error)
         )
-        if accelerator.num_processes == 1 or not is_lost:
+        if not is_lost:
             raise
         raise LostProcessError(
             f"process {accelerator.process_index} of {accelerator.num_processes} has lost another one, whose own "
