@@ -1,7 +1,10 @@
 """What every objective of the room must keep, found by listing the room."""
 
 import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass, replace
+from itertools import repeat
 
 import numpy as np
 import pytest
@@ -262,6 +265,29 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
         *VECTORS,
     }
     assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != is_drawn
+
+
+@pytest.mark.parametrize("family", ["roberta"])
+def test_threads_build_the_same_batches(objective, vocab, backbone):
+    examples = examples_for(objective, vocab)
+
+    def build(step, prepared):
+        return arrays(made(objective, examples, prepared, step))
+
+    def prepared():
+        """In which nothing has been computed yet."""
+        return prepared_for(objective, vocab, backbone.traits)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            batches = list(threads.map(build, range(8), repeat(prepared())))
+    finally:
+        sys.setswitchinterval(interval)
+    expected = map(build, range(8), repeat(prepared()))
+    for batch, expected_batch in zip(batches, expected, strict=True):
+        must_equal(batch, expected_batch)
 
 
 def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):
