@@ -1,5 +1,6 @@
 """Detection of untokenized text and of numbered sentences, and the word tokenizer that `auto` means."""
 
+import logging
 import re
 from collections.abc import Sequence
 from itertools import islice
@@ -10,6 +11,8 @@ from interlace.core.errors import DataError
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
+
+log = logging.getLogger(__name__)
 
 AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
 
@@ -24,31 +27,48 @@ _SPACED = re.compile(rf"(?<=\s){_MARK}(?=\s)")
 
 
 def is_untokenized(text: Text, rows: int = 500) -> bool:
-    """Whether punctuation is attached to words, or whole clauses have no space, in the first rows."""
-    if _has_attached_punctuation(text):
+    """Whether punctuation is attached to words, or whole lines or clauses have no space, in the first rows."""
+    if _has_attached_punctuation(text, _MIN_MARKS):
         return True
     word_count = 0
     lengths = []  # of words in unspaced scripts
+    line_count = 0  # with such words
+    unbroken_count = 0  # of these lines, those that are a single word
     for row in range(min(len(text), rows)):
         words = text.tokens(row)
+        unspaced_lengths = [len(word) for word in words if is_unspaced(word[0])]
         word_count += len(words)
-        lengths += [len(word) for word in words if is_unspaced(word[0])]
-    return len(lengths) * 5 > word_count and sum(lengths) > _MAX_CLAUSE * len(lengths)
+        lengths += unspaced_lengths
+        if unspaced_lengths:
+            line_count += 1
+            unbroken_count += len(words) == 1
+    if len(lengths) * 5 <= word_count:
+        return False
+    return unbroken_count * 2 > line_count or sum(lengths) > _MAX_CLAUSE * len(lengths)
 
 
-def _has_attached_punctuation(text: Text) -> bool:
+def _has_attached_punctuation(text: Text, min_marks: int) -> bool:
     """Whether more than 90 % of the punctuation marks before a space follow a letter and not a space."""
     lines = "\n".join([*text.lines, ""])
     spaced = len(_SPACED.findall(lines))
     attached = len(_ATTACHED.findall(lines))
     total = spaced + attached
-    return total >= _MIN_MARKS and spaced / total < 0.1
+    return total >= min_marks and spaced / total < 0.1
 
 
 def word_tokenizer_for(*texts: Text) -> str:
-    """Return the word tokenizer that `auto` means for the sides of a text, which are split at white space."""
+    """Return the word tokenizer that `auto` means for the sides of a text, which are split at white space.
+
+    Text with too few punctuation marks for a decision counts as tokenized, with a warning if they are attached.
+    """
     if any(map(is_untokenized, texts)):
         return "unicode"
+    if any(_has_attached_punctuation(text, min_marks=1) for text in texts):
+        log.warning(
+            "words are split at white space (word tokenizer 'whitespace'), since fewer than %d punctuation marks are "
+            "too few to tell whether the text is tokenized; if it is not, name 'unicode'",
+            _MIN_MARKS,
+        )
     return "whitespace"
 
 
