@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -121,7 +120,6 @@ def _run(
         _store_state(prepared, data, run)
         if first_checkpoint is not None:
             _copy_checkpoint(first_checkpoint, run)
-    begun = time.perf_counter()
     progress = Progress()
     _train(prepared, progress, run, callback)
     if progress.reason:
@@ -133,7 +131,7 @@ def _run(
             "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
         )
     if accelerator.is_main_process:
-        _finish(prepared, run, progress, data, time.perf_counter() - begun)
+        _finish(prepared, run, progress, data)
     accelerator.wait_for_everyone()
 
 
@@ -199,13 +197,19 @@ def _may_change(change: str) -> bool:
 
 
 def _copy_checkpoint(path: Path, run: Run) -> None:
-    """Copy a checkpoint of another run into this one; raise a SettingsError if it was trained on other data."""
+    """Copy a checkpoint of another run, and the metrics, into this one.
+
+    Raise a SettingsError if it was trained on other data.
+    """
     state = checkpoint.read_state(path)
     if state.get("run") != run.id:
         raise SettingsError(
             f"train.resume_from: {path} was trained on other text, or with another vocabulary or dictionary; expected "
             "the same files"
         )
+    metrics = path.parent.parent / run_folder.METRICS
+    if metrics.is_file():
+        shutil.copyfile(metrics, run.folder / run_folder.METRICS)
     with atomic_folder(checkpoint.path_of(run.checkpoints, state["step"])) as partial:
         shutil.copytree(path, partial, dirs_exist_ok=True)
 
@@ -479,11 +483,10 @@ def _finish(
     run: Run,
     progress: Progress,
     data: list[JsonObject],
-    seconds: float,
 ) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
-    data: of `run.json`, as files were when training began. seconds: of training.
+    data: of `run.json`, as files were when training began.
     """
     recipe = prepared.recipe
     training = prepared.training
@@ -497,7 +500,7 @@ def _finish(
     samples.write_words(run.folder / run_folder.WORDS, prepared.words, prepared.before, after)
     record = {
         "data": data,
-        **run_record(recipe, training, progress, seconds),
+        **run_record(recipe, training, progress, run.folder / run_folder.METRICS),
         "model_key": folder_key(run.model_folder),
     }
     write_card(run.folder, record)

@@ -20,12 +20,13 @@ from interlace.experiments.workspace import Workspace
 from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 from interlace.training.loop import Progress, Training
+from interlace.training.run_folder import training_seconds
 
 
 def run_record(
-    recipe: Recipe, training: Training, progress: Progress, seconds: float
+    recipe: Recipe, training: Training, progress: Progress, metrics: Path
 ) -> JsonObject:
-    """Return the content of `run.json`, except its `data` and its `model_key`."""
+    """Return the content of `run.json`, except its `data` and its `model_key`; metrics: the file of all updates."""
     total = progress.tokens.total()
     shares: dict[str, float] = {}
     for name, count in sorted(progress.tokens.items()):
@@ -46,7 +47,7 @@ def run_record(
         "stopped": progress.reason,
         "tokens": total,
         "shares": shares,
-        "seconds": {"training": round(seconds, 3)},
+        "seconds": {"training": round(training_seconds(metrics), 3)},
         "perplexity_unit": perplexity_unit,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -80,7 +80,7 @@ class CorpusRecord(TypedDict):
 
 @json_record
 class RunRecord(TypedDict, total=False):
-    """`run.json`; `finished` is the time, `seconds` are durations."""
+    """`run.json`; `finished` is the time, `seconds` are those of all updates."""
 
     name: str
     interlace: str
@@ -217,6 +217,11 @@ def append_line(path: Path, row: JsonMapping) -> None:
     """Append one line of JSON."""
     with disk_errors(path), open_no_link(path, "a", "utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def training_seconds(path: Path) -> float:
+    """Return the seconds of all updates in `metrics.jsonl`, those before an interruption included."""
+    return sum(row.get("seconds", 0.0) for row, _ in _metrics_lines(path))
 
 
 def cut_metrics(path: Path, step: int) -> None:
