@@ -15,8 +15,9 @@ from torch.func import functional_call
 def call(module: nn.Module, **arguments: Any) -> Any:
     """Return `module(**arguments)`; in training under autocast, its linear layers read weights that are cast together.
 
-    All values are those of autocast. Several processes leave the casts to autocast: they exchange the gradients of a
-    layer while those of the layers below are computed, and here all gradients come at the end.
+    All values are those of autocast, except with dropout of adapters, which peft applies in the type of their weights.
+    Several processes leave the casts to autocast: they exchange the gradients of a layer while those of the layers
+    below are computed, and here all gradients come at the end.
     """
     weights = _linear_weights(module) if _is_cast(module) else {}
     if not weights:

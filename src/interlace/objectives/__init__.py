@@ -249,7 +249,7 @@ class Objective(RegistryEntry, ABC):
 
     @abstractmethod
     def batch(self, examples: Any, prepared: Any, step: int, rng: np.random.Generator) -> Batch:
-        """Return a batch: a pure function of its arguments, without torch."""
+        """Return a batch: a pure function of its arguments, without torch; several threads call it at once."""
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the summed cross-entropy at `batch.at`."""

@@ -151,7 +151,7 @@ class Mixture:
             yield MixtureDraw(step, source, first, tuple(counters))
 
     def batch(self, draw: MixtureDraw, slot: int) -> Batch:
-        """Return the batch of one slot; a pure function, so a background thread may build it ahead of time."""
+        """Return the batch of one slot; a pure function, so several threads may build batches ahead of time."""
         source = self.sources[draw.source]
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
         return source.learner.batch(
