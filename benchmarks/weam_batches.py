@@ -27,6 +27,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.sampling import BucketPlan
+from interlace.data.vocab import Frame
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 BUDGET, ROUNDS, BATCHES, SIZE = 16_384, 7, 20, 20_000
 VOCAB: Any = SimpleNamespace(
     pad=0, begin=1, end=2, mask=3, size=SIZE, separator_ids=(2,), pair_layout="bert", special_ids=np.arange(4),
-    regular_ids=np.arange(4, SIZE),
+    regular_ids=np.arange(4, SIZE), frame=lambda _: Frame((1,), (2,)),
 )  # fmt: skip
 
 
