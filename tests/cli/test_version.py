@@ -1,5 +1,6 @@
 """What `interlace --version` says for a report of a bug."""
 
+import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +10,10 @@ import torch
 
 from command_line import command
 from interlace import __version__
+from interlace.cli.common import version as version_report
+from interlace.core import system
+
+AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@localhost")
 
 
 def facts():
@@ -22,7 +27,8 @@ def test_versions_device_and_cache_are_printed(monkeypatch, tmp_path):
     printed = facts()
     assert printed["interlace"] == __version__
     assert printed["python"] == sys.version.split()[0]
-    assert printed["numba"] == version("numba")
+    for package in ("numba", "scipy", "scikit-learn", "peft", "sacrebleu"):
+        assert printed[package] == version(package)
     assert printed["torch"] == version("torch")
     assert printed["device"].startswith("cpu")
     assert printed["cache"] == str(tmp_path / "prepared data")
@@ -44,6 +50,24 @@ def test_a_broken_torch_is_reported(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "torch")
     assert facts()["device"] == "torch cannot be imported: libtorch.so: cannot open"
+
+
+def test_the_commit_of_a_clone_is_printed(monkeypatch, tmp_path):
+    package = tmp_path / "src" / "interlace" / "core"
+    monkeypatch.setattr(system, "__file__", str(package / "system.py"))
+    commit = system.commit.__wrapped__
+    assert commit() == ""
+    for arguments in (["init"], [*AUTHOR, "commit", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", "-C", tmp_path, *arguments], check=True, capture_output=True)
+    head = (tmp_path / ".git" / "HEAD").read_text().removeprefix("ref: ").strip()
+    assert commit() == (tmp_path / ".git" / head).read_text()[:12]
+    monkeypatch.setenv("PATH", "")
+    assert commit() == ""
+
+
+def test_a_missing_commit_is_said(monkeypatch):
+    monkeypatch.setattr(version_report, "commit", lambda: "")
+    assert facts()["commit"].startswith("unknown")
 
 
 def test_packages_that_are_missing_are_named(monkeypatch):

@@ -5,9 +5,11 @@ import os
 import platform
 import re
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -115,3 +117,19 @@ def end_group(number: int, seconds: float) -> None:
         else:
             os.kill(os.getpid(), sent)
         time.sleep(seconds)
+
+
+@cache
+def commit() -> str:
+    """Return the commit of the package, with `-dirty` after changes; "" if it is not installed from a checkout."""
+    checkout = Path(__file__).resolve().parents[3]
+    if not (checkout / ".git").exists():
+        return ""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, cwd=checkout, capture_output=True, text=True, check=False
+        )
+    except OSError:  # git is not installed
+        return ""
+    return done.stdout.strip()

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from interlace.core import VERSION
 from interlace.core.errors import InterlaceError
 from interlace.core.files import cache_folder
-from interlace.core.system import processor_name
+from interlace.core.system import commit, processor_name
 
 _PACKAGES = (
     "numpy",
@@ -15,23 +15,28 @@ _PACKAGES = (
     "pydantic",
     "typer",
     "rich",
+    "scipy",
+    "scikit-learn",
     "torch",
     "transformers",
     "tokenizers",
     "safetensors",
     "accelerate",
+    "peft",
+    "sacrebleu",
     "datasets",
     "pyarrow",
 )
 
 
 def installation() -> dict[str, str]:
-    """Return the versions of interlace, Python and packages, the system, the device of training, and the cache folder.
+    """Return versions of interlace (with its commit), Python and packages, the system, the device and the cache folder.
 
     Nothing is raised, since a broken installation is reported, too. torch is imported if it is installed, in seconds.
     """
     facts = {
         "interlace": VERSION,
+        "commit": commit() or "unknown (not in a clone with git)",
         "python": platform.python_version(),
         "system": platform.platform(),
         "processor": processor_name(),

@@ -1,10 +1,8 @@
 """The folder of a study: a run folder for each cell, what became of it, and the table of all scores."""
 
-import subprocess
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from interlace.core import VERSION
@@ -12,6 +10,7 @@ from interlace.core.errors import RunError
 from interlace.core.files import file_lock, user_path
 from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.core.names import file_in
+from interlace.core.system import commit
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.run import differences
 from interlace.experiments.score_store import folder_key
@@ -202,19 +201,3 @@ def requested_items(recipe: Recipe, name: str) -> set[Item]:
         recipe.targets,
     )
     return {item for run in runs for item in run.items}
-
-
-@cache
-def commit() -> str:
-    """Return the commit of the package, with `-dirty` after changes; "" if it is not installed from a checkout."""
-    checkout = Path(__file__).resolve().parents[4]
-    if not (checkout / ".git").exists():
-        return ""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, cwd=checkout, capture_output=True, text=True, check=False
-        )
-    except OSError:  # git is not installed
-        return ""
-    return done.stdout.strip()
