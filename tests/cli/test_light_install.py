@@ -111,6 +111,8 @@ def test_a_report_needs_no_extra(folder):
         ("pretrain small.toml -o runs/x", "train"),
         ("align a.en a.de --aligner similarity --set start=aligner", "train"),
         ("vocab a.en --size 300 -o vocab", "train"),
+        ("study align-mlm/small -o study", "train"),
+        ("study align-mlm/small --dry-run", "train"),
         ("check --reader dataset hub:owner/name/a/train", "hub"),
         ("prepare tiny/mlm --scheduler tcp://localhost:1", "dask"),
         ("align a.en a.de --word-tokenizer zh", "words-zh"),
@@ -122,8 +124,9 @@ def test_a_report_needs_no_extra(folder):
         ),
     ],
 )
-def test_a_command_names_the_extra_that_it_needs(folder, line, extra):
-    assert f"pip install 'interlace[{extra}]'" in run(folder, line)
+def test_a_command_names_the_extra_that_it_needs(folder, line, extra, own_cache):
+    assert f"the extra {extra!r}" in run(folder, line)
+    assert not (folder / "cache" / "toy").exists()
 
 
 def test_python_names_the_extra_that_it_needs():

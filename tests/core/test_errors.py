@@ -1,4 +1,5 @@
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from interlace.core.errors import (
     MissingDependencyError,
     dependency_errors,
     did_you_mean,
+    require,
 )
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -47,11 +49,15 @@ def test_extras_are_those_that_install_the_packages():
 @pytest.mark.parametrize(
     ("module", "needed_by", "message"),
     [
-        ("torch.nn", "", "this needs the package 'torch': pip install 'interlace[train]'"),
+        (
+            "torch.nn",
+            "",
+            "this needs the extra 'train' (package 'torch'): pip install 'interlace[train]'",
+        ),
         (
             "peft",
             "model.lora",
-            "model.lora needs the package 'peft': pip install 'interlace[lora]'",
+            "model.lora needs the extra 'lora' (package 'peft'): pip install 'interlace[lora]'",
         ),
         (
             "pandas",
@@ -66,6 +72,13 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     with pytest.raises(MissingDependencyError) as error, dependency_errors(needed_by):
         raise ModuleNotFoundError(name=module)
     assert str(error.value) == message
+
+
+def test_a_required_package_is_not_imported():
+    require("this", "a poem")
+    assert "this" not in sys.modules
+    with pytest.raises(MissingDependencyError, match="a poem needs the package 'no_such_one'"):
+        require("no_such_one", "a poem")
 
 
 def test_a_missing_module_of_no_extra_is_a_bug():

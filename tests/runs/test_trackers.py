@@ -53,6 +53,6 @@ def test_losses_and_evaluations_reach_a_tracker(small, calls, tmp_path):
 
 
 def test_a_missing_package_is_named_before_training(small, tmp_path, monkeypatch):
-    monkeypatch.setattr("interlace.training.device.find_spec", lambda _: None)
+    monkeypatch.setattr("interlace.core.errors.find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="wandb"):
         pretrain(read_recipe(str(small), {"train.trackers": '["wandb"]'}), tmp_path / "run")

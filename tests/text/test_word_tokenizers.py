@@ -82,10 +82,10 @@ def test_moses_splits_lines_that_sacremoses_rewrites():
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda _name: None)
+    monkeypatch.setattr("interlace.core.errors.find_spec", lambda _name: None)
     with pytest.raises(
         MissingDependencyError,
-        match=r"'moses' needs the package 'sacremoses': pip install 'interlace\[words-moses\]'",
+        match=r"'moses' needs the extra 'words-moses' \(package 'sacremoses'\): pip install 'interlace\[words-moses\]'",
     ):
         WORD_TOKENIZERS.build("moses")
     assert WORD_TOKENIZERS.summary("moses")
@@ -143,7 +143,7 @@ def test_each_language_has_its_own(language, name, package):
 
 def test_only_the_requested_languages_need_their_package(monkeypatch):
     monkeypatch.setattr(
-        "interlace.text.word_tokenizers.find_spec",
+        "interlace.core.errors.find_spec",
         lambda name: None if name == "jieba" else True,
     )
     assert WORD_TOKENIZERS.build("by_language").of("fr")

@@ -101,12 +101,13 @@ def _list_cells(
         rows.append(row)
         if state != "finished":
             unfinished.append(cell)
+    missing = missing_of_cells(unfinished, study_folder)
     if as_json:
         print_json(rows)
     else:
         print_rows(rows)
         print_line(f"{len(rows)} cells", notes)
-    for message, systems in missing_of_cells(unfinished, study_folder).items():
+    for message, systems in missing.items():
         print_line(f"note: {listed(systems)} cannot run: {message}", notes)
 
 

@@ -7,6 +7,7 @@ A traceback is therefore always a bug of ours.
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 from interlace.core.display import listed, message
 
@@ -68,13 +69,22 @@ EXTRAS = {
 
 
 class MissingDependencyError(InterlaceError):
-    """An optional package is not installed; the message holds the pip command."""
+    """An optional package is not installed; the message names its extra and the pip command."""
 
     def __init__(self, package: str, needed_by: str = "this") -> None:
+        what = f"the package {package!r}"
         wanted = package
         if package in EXTRAS:
-            wanted = f"'interlace[{EXTRAS[package]}]'"
-        super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
+            extra = EXTRAS[package]
+            what = f"the extra {extra!r} (package {package!r})"
+            wanted = f"'interlace[{extra}]'"
+        super().__init__(f"{needed_by} needs {what}: pip install {wanted}")
+
+
+def require(package: str, needed_by: str) -> None:
+    """Raise a MissingDependencyError if an optional package is not installed; it is not imported."""
+    if find_spec(package) is None:
+        raise MissingDependencyError(package, needed_by)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -12,7 +11,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
-from interlace.core.errors import LostProcessError, MissingDependencyError
+from interlace.core.errors import LostProcessError, require
 from interlace.core.json_files import JsonMapping
 from interlace.core.system import keep_freed_memory, peak_resident_memory
 
@@ -35,8 +34,7 @@ def accelerator_for(
     trackers: accelerate's names of trackers; they write below `folder` after `start_trackers`.
     """
     for tracker in trackers:
-        if find_spec(tracker) is None:
-            raise MissingDependencyError(tracker, f"the tracker {tracker!r}")
+        require(tracker, f"the tracker {tracker!r}")
     for variable, capacity in _CACHED_SHAPES.items():  # read at the first product
         os.environ.setdefault(variable, capacity)
     keep_freed_memory()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from interlace.core.errors import InterlaceError, LockedError, RunError, SettingsError
+from interlace.core.errors import InterlaceError, LockedError, RunError, SettingsError, require
 from interlace.core.files import file_lock, open_no_link
 from interlace.core.json_files import JsonObject, read_json, write_json
 from interlace.experiments.inputs import missing_inputs
@@ -115,7 +115,10 @@ def missing_of_cells(
     """Return a message for each reason that cells cannot run, with the systems: missing files, changed settings.
 
     Names of the hub are models. study_folder: where some cells may be trained already; None: nowhere.
+    Before anything is read or built, raise a MissingDependencyError if no cell can run for lack of PyTorch.
     """
+    if cells:
+        require("torch", "a study")
     faults: dict[str, list[str]] = {}
     for cell in cells:
         model = cell.model or ""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from interlace.core.errors import MissingDependencyError
+from interlace.core.errors import require
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
@@ -27,8 +26,7 @@ class WordTokenizer(RegistryEntry, ABC):
     def model_post_init(self, _context: Any) -> None:
         """Check that the packages are installed; raise a MissingDependencyError if one is not installed."""
         for package in self.packages:
-            if find_spec(package) is None:
-                raise MissingDependencyError(package, f"the word tokenizer {self.name!r}")
+            require(package, f"the word tokenizer {self.name!r}")
 
     @property
     def package_versions(self) -> str:
