@@ -202,6 +202,20 @@ def test_all_processes_skip_updates_that_are_not_finite_in_one(
         assert found == pytest.approx(expected, rel=2e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_an_error_of_the_first_process_before_training_is_the_only_one(
+    torchrun, small, tmp_path
+):
+    arguments = ["-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")]
+    changed = ["--set", f"train.resume_from={tmp_path}/none"]
+    together = torchrun(2, *arguments, *changed)
+    ended = subprocess.run(together, check=False, capture_output=True, text=True)
+    assert ended.returncode != 0
+    assert "is not a checkpoint of a run" in " ".join(ended.stderr.split())
+    assert "RuntimeError" not in ended.stderr  # of the process that waits for the first one
+
+
 KILLED = """
 import os, signal, sys
 from interlace.__main__ import main

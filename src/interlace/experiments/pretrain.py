@@ -90,8 +90,8 @@ def pretrain(
     if not accelerator.is_main_process:
         with naming_lost_processes(accelerator):
             accelerator.wait_for_everyone()  # the first process may extend a finished run
-        if not run.is_finished:
-            _run(recipe, run, accelerator, callback)
+            if not run.is_finished:
+                _run(recipe, run, accelerator, callback)
         return run.model_folder
     with run_folder.locked(into):
         run.claim(recipe)
