@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -123,3 +124,42 @@ def test_phrases_report_the_pairs_of_their_text():
     with reporting(lambda *report: reports.append(report)):
         count_phrases(pairs.types, links)
     assert reports == [("extracting phrases", 3, 3)]
+
+
+PROGRAM = """
+import logging
+{}
+from interlace.core import bars
+bars.LOG_EVERY = 0
+log = logging.getLogger("interlace.experiments")
+with bars.watching() as show:
+    log.info("building \\x1b[31mcorpus")
+    show("small", 1, 2)
+log.info("after")
+"""
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected"),
+    [
+        ("", ["00:00:00 building \\x1b[31mcorpus", "00:00:00 small: 1 of 2"]),
+        ("logging.getLogger('interlace').setLevel('ERROR')", []),
+        ("logging.basicConfig(format='mine %(message)s')", []),
+        (
+            "logging.basicConfig(format='mine %(message)s', level='INFO')",
+            ["mine building \x1b[31mcorpus", "mine small: 1 of 2", "mine after"],
+        ),
+    ],
+)
+def test_a_program_without_terminal_gets_timed_lines_unless_it_configures_logging(
+    python, configuration, expected
+):
+    done = subprocess.run(
+        [python, "-c", PROGRAM.format(configuration)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    lines = re.sub(r"^\d\d:\d\d:\d\d ", "00:00:00 ", done.stderr, flags=re.MULTILINE)
+    assert lines.split("\n")[:-1] == expected
+    assert not done.stdout

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from typer.testing import CliRunner
 
 from interlace.__main__ import exit_code
-from interlace.cli import VisibleRecord, application
+from interlace.cli import application
+from interlace.core.display import VisibleRecord
 from little_translators import little_run, little_vocab
 
 if TYPE_CHECKING:

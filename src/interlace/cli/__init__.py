@@ -22,7 +22,7 @@ from rich.text import Text
 from typer.models import ArgumentInfo
 
 from interlace.cli.common.options import OutputPath
-from interlace.core.display import block, is_utf8, message, visible
+from interlace.core.display import VisibleRecord, is_utf8, timed_lines, visible
 from interlace.core.errors import DataError, SettingsError, dependency_errors
 from interlace.core.outputs import (
     STANDARD_OUTPUT,
@@ -48,14 +48,6 @@ class VisibleConsole(Console):
         """Yield the segments of what is printed, with visible text."""
         for segment in super().render(*args, **kwargs):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
-
-
-class VisibleRecord(logging.LogRecord):
-    """A line of the log, of any library, that cannot control the terminal or pass for several lines."""
-
-    def getMessage(self) -> str:  # noqa: N802 - the name in `logging`
-        """Return the message as it may be shown."""
-        return block(message(super().getMessage()))
 
 
 _MAX_NAME = 240  # bytes of the name of a file; file systems take 255, and suffixes such as `.alignments` follow
@@ -242,13 +234,10 @@ def log_to_stderr() -> None:
         handler = RichHandler(
             console=notes, show_path=False, show_level=False, omit_repeated_times=False
         )
-        line = "%(message)s"
+        handler.setFormatter(logging.Formatter(datefmt="%H:%M:%S"))
     else:  # rich would wrap paths and pad lines to 80 columns
-        handler = logging.StreamHandler()
-        line = "%(asctime)s %(message)s"
-    logging.basicConfig(
-        level=logging.WARNING, handlers=[handler], format=line, datefmt="%H:%M:%S", force=True
-    )
+        handler = timed_lines()
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 

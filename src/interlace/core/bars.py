@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from interlace.core.display import visible
+from interlace.core.display import VisibleRecord, timed_lines, visible
 from interlace.core.progress import reporting
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,8 @@ class _NotebookBar:
 def watching(console: Console | None = None) -> Iterator[Callable[..., None]]:
     """Yield a progress callback (description, done, total, state); a total of 0 is unknown, the state optional.
 
-    console: of standard error; None: a new one. Within the context, it is the `current_progress`.
+    console: of standard error; None: a new one. Within the context, it is the `current_progress`, and without a
+    terminal or notebook, lines are logged to standard error.
     """
     if console is None:
         is_quiet = os.environ.get("RANK", "0") != "0"  # as on the command line
@@ -126,8 +127,29 @@ def watching(console: Console | None = None) -> Iterator[Callable[..., None]]:
         elif not console.is_terminal:
             log_lines.show(task, done, total, state)
 
+    shows_lines = not (console.is_terminal or console.is_jupyter or console.quiet)
     try:
-        with progress, reporting(show):
+        with _logging_to_stderr() if shows_lines else nullcontext(), progress, reporting(show):
             yield show
     finally:
         notebook_bar.remove()
+
+
+@contextmanager
+def _logging_to_stderr() -> Iterator[None]:
+    """Within the context, log timed lines, unless the program has a handler or a level for the package's logger."""
+    package = logging.getLogger("interlace")
+    if package.hasHandlers() or package.level != logging.NOTSET:
+        yield
+        return
+    handler = timed_lines()
+    record_factory = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(VisibleRecord)
+    package.addHandler(handler)
+    package.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        package.setLevel(logging.NOTSET)
+        package.removeHandler(handler)
+        logging.setLogRecordFactory(record_factory)

@@ -1,9 +1,10 @@
 r"""Make text of data, files and servers safe to show: no terminal escapes, no secrets, of bounded length.
 
-`InterlaceError` and the log of the command line pass their messages through `message`; the consoles of the command line
+`InterlaceError` and the log pass their messages through `message`; the consoles of the command line
 pass all that they print through `visible`.
 """
 
+import logging
 import os
 import re
 import sys
@@ -44,6 +45,21 @@ def message(text: str) -> str:
     if len(shown) <= MAX_MESSAGE:
         return shown
     return shortened(shown, MAX_MESSAGE - _NOTE)
+
+
+class VisibleRecord(logging.LogRecord):
+    """A line of the log, of any library, that cannot control the terminal or pass for several lines."""
+
+    def getMessage(self) -> str:  # noqa: N802 - the name in `logging`
+        """Return the message as it may be shown."""
+        return block(message(super().getMessage()))
+
+
+def timed_lines() -> logging.Handler:
+    """Return a handler that writes log lines with their time to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    return handler
 
 
 def block(text: str) -> str:
