@@ -91,6 +91,7 @@ dist: .venv-tools/.installed ## build wheel and sdist in dist/, twice, and check
 	@tar --list --file dist/*.tar.gz | sed -n 's|^[^/]*/src/||p' | sort | diff build/source -
 	@$(TOOLS)/python -m zipfile --list dist/*.whl | grep -q 'dist-info/licenses/LICENSE'
 	@$(TOOLS)/twine check --strict dist/*
+	@echo "passed: both builds are equal and hold the committed files of src, the wheel has the license, the metadata are valid"
 
 .venv-tools/.installed:
 	@"$(PYTHON)" -m venv --clear .venv-tools

@@ -18,9 +18,12 @@ def _is_report(path: Path) -> bool:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
-    into: Annotated[Path, options.output("HTML file.", is_earlier=_is_report)] = Path(
-        "report.html"
-    ),
+    into: Annotated[
+        Path,
+        options.output(
+            "HTML file; figures of report.html go to report-figures/.", is_earlier=_is_report
+        ),
+    ] = Path("report.html"),
     baseline: Annotated[
         str,
         typer.Option(
@@ -30,7 +33,7 @@ def report(
         ),
     ] = "",
 ) -> None:
-    """Write one self-contained HTML page from one or several runs."""
+    """Write one self-contained HTML page from one or several runs, and its figures as SVG in a folder beside it."""
     from interlace.report.page import write_report
 
     with notes.status(f"writing the report of {len(runs)} runs"):

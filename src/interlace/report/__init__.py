@@ -42,7 +42,8 @@ class _CallableModule(ModuleType):
     ) -> Path:
         """Write one self-contained HTML page about finished runs, and return its path.
 
-        runs: folders of finished runs, or what `il.pretrain` returned. output: the page, which is replaced.
+        runs: folders of finished runs, or what `il.pretrain` returned. output: the page, which is replaced, as is the
+        folder of its figures as SVG beside it: `report-figures` of `report.html`.
         baseline: folder or name of the run that the others are compared with; default: the first.
 
         Raises:

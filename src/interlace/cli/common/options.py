@@ -216,7 +216,9 @@ class AlignedTextOptions(TextOptions):
     ] = 0.0
 
 
-OUTPUT_FILE = "Output file, gzip by suffix. Default: standard output."
+OUTPUT_FILE = (
+    "Output file, gzip by suffix; missing folders are created. Default: standard output."
+)
 OutputFile = Annotated[Path | None, output(OUTPUT_FILE, default_is_standard=True)]
 MaxPhraseLength = Annotated[
     int,
