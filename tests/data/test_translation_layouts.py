@@ -54,6 +54,9 @@ def test_the_layout_follows_from_the_class_else_from_the_model():
         layout_name({"tokenizer_class": "T5Tokenizer"}, {"model_type": "roberta"})
         == "interlace"
     )
+    assert layout_name({}, {"model_type": "mbart", "tokenizer_class": "MBart50Tokenizer"}) == (
+        "m2m_100"
+    )
     stored = {"translation_layout": "mbart", "tokenizer_class": "PreTrainedTokenizerFast"}
     assert layout_name(stored, {}) == "mbart"
     assert layout_name({"translation_layout": ["x"]}, {}) == "interlace"

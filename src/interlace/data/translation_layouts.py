@@ -77,7 +77,9 @@ def layout_name(tokenizer: JsonMapping, model: JsonMapping) -> str:
     model_type = str(model.get("model_type"))
     if model and model_type not in _OF_MODEL:
         return OURS
-    class_name = str(tokenizer.get("tokenizer_class")).removesuffix("Fast")
+    # as AutoTokenizer: that of mBART-50 is named beside the model's type alone
+    named = tokenizer.get("tokenizer_class") or model.get("tokenizer_class")
+    class_name = str(named).removesuffix("Fast")
     return _OF_CLASS.get(class_name, _OF_MODEL.get(model_type, OURS))
 
 
