@@ -22,7 +22,7 @@ from transformers import (
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.data import Pairs
-from interlace.data.layout import sentence_layout
+from interlace.data.layout import sentence_layout, separate_sides
 from interlace.data.trimming import trim_vocab
 from interlace.data.vocab import Vocab
 from interlace.models.build import build_model, load
@@ -132,6 +132,16 @@ def test_reads_what_transformers_reads(kind, folders, vocab):
         assert vocab.target("de")[-1] == theirs.convert_tokens_to_ids(german)
     read = theirs(ENGLISH, padding=True, return_tensors="pt")["input_ids"]
     assert torch.equal(inputs(vocab)["input_ids"], read)
+
+
+def test_each_side_of_pairs_is_read_in_its_own_language(vocab):
+    pairs = Pairs(vocab.encode(ENGLISH, language="en"), vocab.encode(GERMAN, language="de"))
+    both = separate_sides(pairs, vocab, 64)
+    for side, ids in zip((pairs.source, pairs.target), np.split(both.ids, 2), strict=True):
+        alone = sentence_layout(side, vocab, 64)
+        width = alone.ids.shape[1]
+        assert np.array_equal(ids[:, :width], alone.ids)
+        assert (ids[:, width:] == vocab.pad).all()
 
 
 def test_what_is_saved_is_the_checkpoint(kind, folders, model, vocab, tmp_path):

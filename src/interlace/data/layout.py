@@ -15,7 +15,7 @@ from interlace.core.ragged import AnyArray, BoolArray, Int32Array, IntArray, Rag
 from interlace.data import PairLayout, Pairs, Sentences
 
 if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
+    from interlace.data.vocab import Frame, Vocab
 
 SPECIALS = 2  # special tokens that `sentence_layout` adds to a sentence at most
 MAX_SPECIALS = 4  # special tokens that a layout adds to a row at most
@@ -62,29 +62,35 @@ class Layout:
 
 def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
     """Return rows `[begin] A [end]`, truncated at the end, or as a published translation model reads a sentence."""
-    before, after = vocab.frame(sentences.language)
-    specials = len(before) + len(after)
+    frame = vocab.frame(sentences.language)
+    specials = len(frame.before) + len(frame.after)
     text_lengths = np.minimum(sentences.lengths, max_length - specials)
     layout = _empty(text_lengths + specials, vocab.pad)
-    starts = np.full_like(text_lengths, len(before))
+    starts = np.full_like(text_lengths, len(frame.before))
     _place(
         layout,
         sentences,
         text_lengths,
         starts,
     )
-    layout.ids[:, : len(before)] = before
-    rows = np.arange(len(text_lengths))
-    for offset, token in enumerate(after):
-        layout.ids[rows, starts + text_lengths + offset] = token
+    _place_frame(layout, np.arange(len(sentences)), frame)
     return layout
+
+
+def _place_frame(layout: Layout, rows: IntArray, frame: Frame) -> None:
+    """Write the special tokens before and after the sentences of some rows."""
+    layout.ids[rows, : len(frame.before)] = frame.before
+    ends = layout.lengths[rows] - len(frame.after)
+    for offset, token in enumerate(frame.after):
+        layout.ids[rows, ends + offset] = token
 
 
 def separate_sides(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     """Return 2B rows, one of each sentence: those of the first side, then those of the second."""
     sentences = Sentences.concatenate((pairs.source, pairs.target))
     layout = sentence_layout(sentences, vocab, max_length)
-    second = slice(len(pairs), None)
+    second = np.arange(len(pairs), 2 * len(pairs))
+    _place_frame(layout, second, vocab.frame(pairs.target.language))
     layout.sides[second] = layout.real[second]
     return layout
 
