@@ -15,6 +15,7 @@ import numpy as np
 from interlace.aligners import Aligner, FittedAligner
 from interlace.alignment import WordPairs
 from interlace.core.data_root import Root
+from interlace.core.files import user_path
 from interlace.core.json_files import JsonObject
 from interlace.core.progress import Progress
 from interlace.core.ragged import FloatArray, Ragged
@@ -46,13 +47,14 @@ class CorpusAlignments(Artifact[WordAlignments]):
 
     @cached_property
     def key(self) -> JsonObject:
-        """The text, and the aligner with the contents of its files and its code."""
+        """The text, and the aligner with the contents of its files, of a local encoder, and its code."""
         contents = {
             setting: content_key(path) for setting, path in aligner_files(self.aligner).items()
         }
         return {
             **self.text.key,
             "aligner": [self.aligner.name, {**self.aligner.dump(), **contents}],
+            "encoder": [content_key(path) for path in _encoder_files(self.aligner)],
             "version": [code_hash("alignment", "aligners"), plugin_hash(type(self.aligner))],
         }
 
@@ -85,6 +87,15 @@ def aligner_files(aligner: Aligner) -> dict[str, Path]:
         if path:
             files[setting] = Path(path)
     return files
+
+
+def _encoder_files(aligner: Aligner) -> list[Path]:
+    """Return weights, configuration and tokenizer of an aligner's encoder, if it is a local folder."""
+    start = getattr(aligner, "start", None)
+    if start is None:
+        return []
+    folder = user_path(start)
+    return [*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.json"))]
 
 
 def _aligned(
