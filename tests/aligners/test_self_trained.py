@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from interlace.aligners import load_aligner
-from interlace.aligners.gibbs import Gibbs
+from interlace.aligners.gibbs import FittedGibbs, Gibbs
 from interlace.aligners.self_trained import SelfTrained, training
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
@@ -215,6 +215,24 @@ def test_new_text_is_aligned_by_both(start, tmp_path):
     assert not same(fitted.align(new), fitted.gibbs.align(new))
     fitted.save(tmp_path / "model", few)
     assert same(load_aligner(tmp_path / "model").align(new), fitted.align(new))
+
+
+def test_the_encoder_learns_from_both_where_gibbs_is_trained_in_parts(start, monkeypatch):
+    """Then `gibbs` keeps no links of its training, and aligns the text again: alone, then with the encoder."""
+    with_evidence = []
+    align = FittedGibbs.align
+
+    def in_parts(self, threshold):
+        return Gibbs(threshold=threshold, sweeps=0.1, max_training_cells=1000)
+
+    def observed(self, pairs, evidence=None):
+        with_evidence.append(evidence is not None)
+        return align(self, pairs, evidence)
+
+    monkeypatch.setattr(SelfTrained, "_gibbs", in_parts)
+    monkeypatch.setattr(FittedGibbs, "align", observed)
+    aligner(start, updates=1, tokens_per_update=2000).fit(TEXT.slice(0, 60))
+    assert with_evidence == [False, True]
 
 
 def test_says_what_is_trained_on(start, caplog, monkeypatch):

@@ -91,7 +91,7 @@ class SelfTrained(TrainingSettings, Aligner):
         alone = self._gibbs(self.threshold).fit(sample, priors, progress)
         self._warn_of_disagreement(evidence, alone.align_training_pairs(sample))
         teacher = self._gibbs(_MIN_CONFIDENCE).fit(sample, priors, progress, evidence)
-        links = teacher.align_training_pairs(sample)
+        links = FittedSelfTrained(self, similarity, teacher).align_training_pairs(sample)
         subwords = subwords_of(sample, similarity.encoder.vocab)
         training = EncoderTraining(self, similarity, subwords, links)
         training.load(TrainedWeights(training, progress or no_progress).get())
