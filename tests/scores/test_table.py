@@ -50,12 +50,19 @@ def test_majority_class_is_named_by_task():
     assert table_of_entries([known]).majority_note() == f"{prefix}25.0 %."
 
 
-def test_a_notebook_shows_scores_and_the_control_characters_of_names():
+def test_notebooks_and_terminals_show_scores_and_the_control_characters_of_names():
     shown = row("<a\x1b\u202e", 0, "de", 50.04, low=40.0)
     page = ScoreTable([shown])._repr_html_()
     assert r"<td>&lt;A\x1b\u202e</td>" in page
     assert "<td>50.0</td><td>40.0</td><td></td>" in page
     assert page.count("<tr>") == 2
+    lines = str(ScoreTable([shown])).splitlines()
+    assert lines == [
+        "label         task  setting    language  metric    score  low   high",
+        r"<A\x1b\u202e  pos   zero-shot  de        accuracy  50.0   40.0",
+    ]
+    assert str(ScoreTable([shown] * 61)).endswith("\n60 of 61 scores")
+    assert str(ScoreTable()) == "label  task  setting  language  metric  score  low  high"
     assert "<caption>60 of 61 scores</caption>" in ScoreTable([shown] * 61)._repr_html_()
 
 

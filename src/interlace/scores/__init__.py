@@ -253,14 +253,33 @@ class ScoreTable(tuple[Score, ...]):
         columns = None if self else _COLUMNS
         return pandas.DataFrame(self.to_dicts(), columns=columns)
 
-    def _repr_html_(self) -> str:
+    def __repr__(self) -> str:
         """Return the columns that identify a score and its value; `to_pandas` has all."""
-        rows = [_html_row("th", _SHOWN)]
-        for score in self[:_MAX_SHOWN]:
-            rows.append(_html_row("td", [getattr(score, name) for name in _SHOWN]))
+        rows = self._shown_rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            lines.append("  ".join(cells).rstrip())
+        if len(self) > _MAX_SHOWN:
+            lines.append(f"{_MAX_SHOWN} of {len(self):,} scores")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, *body = self._shown_rows()
+        rows = [_html_row("th", head)]
+        for cells in body:
+            rows.append(_html_row("td", cells))
         if len(self) > _MAX_SHOWN:
             rows.append(f"<caption>{_MAX_SHOWN} of {len(self):,} scores</caption>")
         return f"<table>{''.join(rows)}</table>"
+
+    def _shown_rows(self) -> list[list[str]]:
+        """Return the names of the shown columns, then the cells of each of the first scores."""
+        rows = [list(_SHOWN)]
+        for score in self[:_MAX_SHOWN]:
+            rows.append([_shown_text(getattr(score, name)) for name in _SHOWN])
+        return rows
 
     def to_json(self) -> list[JsonObject]:
         """Return `to_dicts` with null for numbers that are not finite."""
@@ -274,15 +293,20 @@ class ScoreTable(tuple[Score, ...]):
 
 _COLUMNS = tuple(item.name for item in fields(Score))
 _SHOWN = ("label", "task", "setting", "language", "metric", "score", "low", "high")
-_MAX_SHOWN = 60  # rows in a notebook
+_MAX_SHOWN = 60  # rows in a notebook or a terminal
 
 
-def _html_row(tag: str, values: Iterable[Any]) -> str:
-    cells = ""
-    for value in values:
-        text = f"{value:.1f}" if isinstance(value, float) else str(value or "")
-        cells += f"<{tag}>{escape(visible(text))}</{tag}>"
-    return f"<tr>{cells}</tr>"
+def _shown_text(value: Any) -> str:
+    """Return a value as a cell of a table, without control characters."""
+    text = f"{value:.1f}" if isinstance(value, float) else str(value or "")
+    return visible(text)
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    html = ""
+    for cell in cells:
+        html += f"<{tag}>{escape(cell)}</{tag}>"
+    return f"<tr>{html}</tr>"
 
 
 def table_of_entries(
