@@ -63,10 +63,23 @@ def test_files_are_sides_and_named_by_language(tmp_path):
     assert report["findings"][0]["what"] == "duplicates"
 
 
+def test_pairs_with_identical_sides_are_a_warning(tmp_path):
+    write_lines(tmp_path / "a.en", ["the cat sleeps", "Two dogs", "Berlin 1984", "it rains"])
+    write_lines(
+        tmp_path / "a.de", ["die Katze schläft", "two dogs", "Berlin 1984", "es regnet"]
+    )
+    _, found = checked(tmp_path / "a.en", tmp_path / "a.de")
+    (finding,) = found["reports"][0]["findings"]
+    assert (finding["level"], finding["what"]) == ("warning", "identical")
+    assert (finding["count"], finding["total"]) == (2, 4)
+    assert finding["examples"][0]["where"] == "line 2"
+
+
 def test_errors_exit_with_code_2_and_warnings_with_0(tmp_path):
     (tmp_path / "a.en").write_bytes(b"caf\xe9\n")
     done = check(tmp_path / "a.en")
     assert done.exit_code == 2
+    assert done.stdout.startswith("\na.en\n")  # a single blank line
     assert "line 1: not valid UTF-8" in done.stdout.replace("\n", " ")
     assert "errors: 1" in done.stdout
     write_lines(tmp_path / "a.en", ["one [red]two[/]", "one [red]two[/]", "x"])

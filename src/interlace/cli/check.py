@@ -42,7 +42,7 @@ def check(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Check encodings, counts, length ratios, duplicates, scripts and contamination; exits with 2 on errors."""
+    """Check encoding, length ratios, duplicates, identical sides, scripts and contamination; exits with 2 on errors."""
     load_plugins(code)
     from interlace.core.bars import watching
 
@@ -98,7 +98,8 @@ def show(reports: list[InspectionReport]) -> None:
         for language, counts in report.facts.get("sides", {}).items():
             about = {"corpus": report.name, "language": language, "rows": report.facts["rows"]}
             rows.append({**about, **counts})
-    print_rows(rows)
+    if rows:
+        print_rows(rows)
     levels: Counter[str] = Counter()
     for report in reports:
         if report.findings:

@@ -29,6 +29,7 @@ from interlace.data.filters import (
 )
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
+from interlace.data.filters.identical import IdenticalSides
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script, expected_scripts
 from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, Level, RowNames
@@ -230,6 +231,9 @@ class _Rows:
             ratio = self._rules.get("ratio") or Ratio(typical=_typical_ratio(chunk))
             about = "one side much longer than the other: not a translation, or truncated?"
             yield _Measure(ratio, about, ratio.start())
+            identical = self._rules.get("identical", IdenticalSides())
+            about = "both sides are the same: not translated?"
+            yield _Measure(identical, about, identical.start())
         script = self._rules.get("script", Script())
         if isinstance(script, Script) and all(map(expected_scripts, self._languages)):
             about = "few letters in the script of the language: the wrong language?"
