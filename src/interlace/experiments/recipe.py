@@ -162,7 +162,10 @@ class Recipe(Settings):
         if self.objectives and self.embeddings:
             raise ValueError("a recipe has either [objectives] or [embeddings]")
         if self.toy is not None and self.data_root is not None:
-            raise SettingsError("data_root: a recipe with a [toy] section does not read it")
+            raise SettingsError(
+                "data_root: a recipe with a [toy] section does not read it; leave it out (also --data), or name a "
+                "recipe without [toy]: to evaluate on your files, by --recipe (`recipe` in Python)"
+            )
         if self.word_tokenizer != AUTO:
             word_tokenizer = WORD_TOKENIZERS.build(self.word_tokenizer)
             for language in self.languages:
