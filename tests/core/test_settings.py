@@ -64,6 +64,13 @@ def test_a_mistake_is_told_with_its_key_and_the_nearest_right_answer(data, messa
     assert complaint(data, "a.toml, [train]") == f"a.toml, [train]: {message}"
 
 
+def test_a_text_in_place_of_a_list_is_told_how_a_list_looks():
+    with pytest.raises(
+        SettingsError, match=r"stages: expected a list, such as \['a', 'b'\] \("
+    ):
+        Training(seed=0, stages="x")
+
+
 def test_the_members_of_a_union_advise_each_for_themselves():
     assert complaint({"schedule": {"powr": 1}}).splitlines() == [
         "unknown key 'schedule.Warmup.powr'; there are: start, steps",

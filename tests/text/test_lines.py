@@ -54,11 +54,13 @@ def test_lines_longer_than_a_block_are_whole(tmp_path, monkeypatch):
 
 def test_rejects_missing_files_folders_and_empty_files(tmp_path):
     (tmp_path / "train.en.txt").touch()
+    (tmp_path / "empty").mkdir()
     for suffix, compress in COMPRESS.items():
         (tmp_path / f"empty.{suffix}").write_bytes(compress(b""))
     for name, message in (
         ("train.en.text", r"train\.en\.text: no such file; did you mean 'train\.en\.txt'"),
-        (".", "a folder where a file is expected"),
+        (".", "a folder where a file is expected; there are: empty"),
+        ("empty", "a folder where a file is expected; it has no files"),
         ("empty.gz/b", r"empty\.gz/b: no such file; .*empty\.gz is not a folder$"),
         ("train.en.txt", "the file is empty"),
         *((f"empty.{suffix}", "the file is empty") for suffix in COMPRESS),

@@ -83,9 +83,9 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
     if path.is_file():
         return path
     if path.is_dir():
-        raise DataError(
-            f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}"
-        )
+        names = _names(path)
+        hint = did_you_mean("", names) if names else "; it has no files"
+        raise DataError(f"{path}: a folder where a {what} is expected{hint}")
     must_not_be_special(path, what)
     missing = path
     while not missing.parent.exists():

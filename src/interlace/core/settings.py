@@ -157,7 +157,7 @@ def _explain_key(key: tuple[int | str, ...], items: list[Any], model: type[BaseM
         return f"key {path!r} is required"
     if item["type"] == "extra_forbidden":
         return f"unknown key {path!r}{_key_suggestion(key, model)}"
-    messages = [item["msg"].removeprefix("Value error, ") for item in items]
+    messages = [_message(item) for item in items]
     message = ", or ".join(dict.fromkeys(messages))
     message = message.replace(", or Input should be ", ", or ")
     value = item["input"]
@@ -169,6 +169,14 @@ def _explain_key(key: tuple[int | str, ...], items: list[Any], model: type[BaseM
     if not path:
         return message
     return f"{path}: {message[:1].lower()}{message[1:]}"
+
+
+def _message(item: Any) -> str:
+    """Return the message of an error of pydantic, which shows no list where it expects one."""
+    if item["type"] in {"list_type", "tuple_type"}:
+        return "expected a list, such as ['a', 'b']"
+    message: str = item["msg"]
+    return message.removeprefix("Value error, ")
 
 
 def _key_suggestion(key: tuple[int | str, ...], model: type[BaseModel]) -> str:
