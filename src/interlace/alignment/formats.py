@@ -113,14 +113,16 @@ def read_alignments(
     is_null = np.any(links.flat < base, axis=1)
     is_beyond = np.any(links.flat - base >= sentence_lengths, axis=1) & ~is_null
     dropped = {
-        "links to a word 0 dropped": is_null,
-        "links beyond the end of a sentence dropped": is_beyond,
+        "to a word 0 dropped": is_null,
+        "beyond the end of a sentence dropped": is_beyond,
     }
     for reason, is_dropped in dropped.items():
         if is_dropped.any():
             row = int(links.rows()[is_dropped.argmax()])
             name = parsed.name_of(row, text_numbers)
-            notes[f"{reason}, first in {name}"] = int(is_dropped.sum())
+            count = int(is_dropped.sum())
+            links_text = "link" if count == 1 else "links"
+            notes[f"{links_text} {reason}, first in {name}"] = count
     is_kept = ~(is_null | is_beyond)
     return GoldAlignments(
         sure=_from_zero(links, is_kept & is_sure, base),
