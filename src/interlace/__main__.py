@@ -220,6 +220,9 @@ def explanation(error: BaseException) -> str | None:
 
 def _option_error(error: Any) -> str:
     text: str = error.format_message()
+    is_unknown = hasattr(error, "possibilities")
+    if is_unknown and any("--set" in parameter.opts for parameter in error.ctx.command.params):
+        text += f"\nA setting is changed by --set {error.option_name.lstrip('-')}=VALUE."
     return f"{text}\nSee `{error.ctx.command_path} --help`." if text and error.ctx else text
 
 

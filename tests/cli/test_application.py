@@ -4,7 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from command_line import command
-from interlace.cli import COMMANDS, application, command_name
+from interlace.__main__ import explanation
+from interlace.cli import COMMANDS, application, command_name, run_command
 from interlace.core.errors import SettingsError
 
 NEED_NOTHING = {"demo", "init", "list"}
@@ -24,6 +25,22 @@ def test_rejects_an_unknown_command():
     wrong = CliRunner().invoke(application(), ["algin"])
     assert wrong.exit_code == 2
     assert "align" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("align a b --threshold 2", "--set threshold=VALUE"),
+        ("pretrain x --train.steps=2", "--set train.steps=VALUE"),
+        ("report x --title y", ""),  # it has no settings
+    ],
+)
+def test_an_unknown_option_may_be_a_setting(line, hint):
+    with pytest.raises(Exception, match="No such option") as wrong:
+        run_command(line.split())
+    message = explanation(wrong.value)
+    assert hint in message
+    assert ("--set" in message) == bool(hint)
 
 
 @pytest.mark.parametrize("value", [str(2**31), "9" * 30])
