@@ -90,7 +90,9 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     entries = lexicon(links, "--words").stdout
     assert entries
     assert "." not in entries
-    assert lexicon("-", "--words", text=links.read_bytes()).stdout == entries
+    for standard_input in ("-", "/dev/stdin"):
+        done = lexicon(standard_input, "--words", text=links.read_bytes())
+        assert done.stdout == entries
     with pytest.raises(SettingsError, match="was made with 'unicode'"):
         lexicon(links, "--word-tokenizer", "whitespace")
     (text / "links.json").write_text("[]")
@@ -108,7 +110,7 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
         ("--set symmetrization=gdfa", "grow-diag-final"),
         ("--set thresold=1", "did you mean 'threshold'"),
         ("--set threshold=7", "less than or equal to 1"),
-        ("--set views=[1,x]", "valid list"),
+        ("--set views=[1,x]", "expected a list, such as"),
         ("--word-tokenizer unicod", "did you mean 'unicode'"),
         (
             "--reader gold --word-tokenizer unicode",

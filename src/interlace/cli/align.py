@@ -51,14 +51,15 @@ def align(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="SRC", help="Source text; without TGT, lines `source ||| target`."
+            metavar="SRC",
+            help="Source text, `-` for standard input; without TGT, lines `source ||| target`.",
         ),
     ],
     target: Annotated[
         Path | None,
         typer.Argument(
             metavar="TGT",
-            help="Target text, line by line a translation of SRC.",
+            help="Target text, line by line a translation of SRC; or `-`.",
             show_default=False,
         ),
     ] = None,

@@ -21,7 +21,7 @@ from interlace.core.display import show_as
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import json_record, read_json
-from interlace.core.outputs import Output
+from interlace.core.outputs import STANDARD_INPUT, Output
 from interlace.core.progress import Progress
 from interlace.core.ragged import IntArray
 from interlace.readers import READERS, read_pairs, reader_for
@@ -150,11 +150,11 @@ def _is_record(path: Path) -> bool:
 
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:
-    """Return the files with `-`, standard input, copied to a temporary file; reject several, or an empty one."""
-    standard_input = Path("-")
-    if standard_input not in files:
-        return list(files)
-    if list(files).count(standard_input) > 1:
+    """Return the files with standard input (`-`) copied to a temporary file; reject several, or an empty one."""
+    paths = [STANDARD_INPUT if path == Path("-") else path for path in files]
+    if STANDARD_INPUT not in paths:
+        return paths
+    if paths.count(STANDARD_INPUT) > 1:
         raise SettingsError("-: standard input can be one of the files, not several")
     with NamedTemporaryFile(prefix="interlace-", delete=False) as copy:
         atexit.register(Path(copy.name).unlink, missing_ok=True)
@@ -162,4 +162,4 @@ def with_stdin(files: Sequence[Path]) -> list[Path]:
         shutil.copyfileobj(sys.stdin.buffer, copy)
     if not Path(copy.name).stat().st_size:
         raise DataError("-: standard input is empty")
-    return [Path(copy.name) if path == standard_input else path for path in files]
+    return [Path(copy.name) if path == STANDARD_INPUT else path for path in paths]
