@@ -89,7 +89,7 @@ class Gibbs(Aligner):
         """Train on all pairs, in parts if they exceed `max_training_cells`; samplers start with priors as links.
 
         evidence: links of another aligner for these pairs, which make the samplers draw them with more probability, and
-        others with less.
+        others with less; none of pairs that `without_unusable_text` empties. It takes eight bytes more for each cell.
 
         Raise a DataError if no pair has words on both sides, or all such are too long.
         """
