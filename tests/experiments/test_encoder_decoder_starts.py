@@ -1,5 +1,8 @@
 """Recipes that start from a published encoder-decoder: from a checkpoint to a checkpoint, and what they reject."""
 
+import json
+import shutil
+
 import pytest
 from transformers import GPT2Config, GPT2LMHeadModel, NllbTokenizer
 
@@ -92,6 +95,16 @@ def test_a_checkpoint_translates_as_it_is_also_trimmed(starts, tmp_path):
     folder = export_trimmed(str(starts["nllb"]), [*ENGLISH, *GERMAN], tmp_path / "trimmed")
     assert Vocab.load(folder).size < Vocab.load(starts["nllb"]).size
     assert len(translated(folder, ENGLISH[:4])) == 4
+
+
+def test_translations_are_stored_by_what_the_model_reads_around_them(starts, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(starts["nllb"], folder)
+    before = LineTranslator(str(folder), "en", "de")._key
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "translation_layout": "mbart"}), encoding="utf-8")
+    assert LineTranslator(str(folder), "en", "de")._key != before
 
 
 def test_a_vocabulary_is_trimmed_and_extended(recipe, tmp_path):

@@ -140,6 +140,7 @@ class LineTranslator:
             code_hash("models", "text"),
             translator.vocab.fingerprint,
             [translator.source, translator.target, translator.max_length],
+            [translator.vocab.frame(translator.source), translator.prefix],
             normalization,
             [translator.settings.dump(), self._accelerator.mixed_precision],
         ]
