@@ -245,3 +245,15 @@ def test_links_from_posteriors_by_hand(symmetrization, threshold, expected):
     aligned = links_of(posteriors, symmetrization, threshold)
     links = map(tuple, aligned.links[0].tolist())
     assert dict(zip(links, aligned.confidence, strict=True)) == pytest.approx(expected)
+
+
+def test_links_that_grow_have_their_mean_posterior():
+    """Forward, source word 0 is the partner of both target words; backward, it chooses the first, and word 1 none."""
+    words = Ragged.of([[0, 0]])
+    forward = np.array([0.7, 0.2, 0.6, 0.1], np.float32)
+    backward = np.array([0.5, 0.1, 0.1, 0.3], np.float32)
+    starts = np.array([0, 4])
+    posteriors = Posteriors(words.offsets, words.offsets, starts, forward, backward)
+    aligned = links_of(posteriors, "grow", threshold=0.4)
+    assert aligned.links.to_lists() == [[[0, 0], [0, 1]]]
+    assert aligned.confidence == pytest.approx([0.6, 0.35])  # means of .7 and .5, of .6 and .1

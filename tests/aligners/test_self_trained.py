@@ -222,8 +222,8 @@ def test_the_encoder_learns_from_both_where_gibbs_is_trained_in_parts(start, mon
     with_evidence = []
     align = FittedGibbs.align
 
-    def in_parts(self, threshold):
-        return Gibbs(threshold=threshold, sweeps=0.1, max_training_cells=1000)
+    def in_parts(self, symmetrization):
+        return Gibbs(symmetrization=symmetrization, sweeps=0.1, max_training_cells=1000)
 
     def observed(self, pairs, evidence=None):
         with_evidence.append(evidence is not None)
@@ -233,6 +233,26 @@ def test_the_encoder_learns_from_both_where_gibbs_is_trained_in_parts(start, mon
     monkeypatch.setattr(FittedGibbs, "align", observed)
     aligner(start, updates=1, tokens_per_update=2000).fit(TEXT.slice(0, 60))
     assert with_evidence == [False, True]
+
+
+def test_only_words_beside_each_other_are_partners_of_the_same_word(start):
+    """Each German word translates an English word and the word after it, which is the same word spelled backward."""
+    doubled = [f"{word} {word[::-1]}" for word in ENGLISH]
+    source = []
+    target = []
+    for row in range(PAIRS):
+        words = np.random.default_rng(row).permutation(TYPES)[:5]
+        source.append(" ".join(doubled[word] for word in words))
+        target.append(" ".join(GERMAN[word] for word in words))
+    pairs = word_pairs(source, target)
+    links = aligner(start, updates=1).fit(pairs).align_training_pairs(pairs).links
+    phrases = 0
+    for row in links.to_lists():
+        for position in range(5):
+            partners = sorted(source for source, target in row if target == position)
+            assert not partners or partners[-1] - partners[0] < len(partners)
+            phrases += len(partners) > 1
+    assert phrases > 100  # with links by a threshold 52
 
 
 def test_says_what_is_trained_on(start, caplog, monkeypatch):

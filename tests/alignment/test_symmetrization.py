@@ -19,8 +19,10 @@ def slowly(forward, backward, heuristic):
     if heuristic == "union":
         return sorted((s, t) for t, s in forward | backward)
     current = forward & backward
+    if heuristic == "grow":
+        grow(current, forward | backward, NEIGHBORS[:4])
     if heuristic.startswith("grow-diag"):
-        grow(current, forward | backward)
+        grow(current, forward | backward, NEIGHBORS)
         for links in (forward - backward, backward - forward):
             for link in sorted(links):
                 free = [link[side] not in {other[side] for other in current} for side in (0, 1)]
@@ -29,13 +31,13 @@ def slowly(forward, backward, heuristic):
     return sorted((s, t) for t, s in current)
 
 
-def grow(current, union):
+def grow(current, union, neighbors):
     added = True
     while added:
         added = False
         at = min(current, default=None)
         while at is not None:
-            for step in NEIGHBORS:
+            for step in neighbors:
                 link = (at[0] + step[0], at[1] + step[1])
                 linked = all(
                     link[side] in {other[side] for other in current} for side in (0, 1)
@@ -61,6 +63,14 @@ def test_heuristics_equal_a_plain_reference(heuristic, data):
     combined = symmetrize(links(*forward), links(*backward), heuristic, threads=1)
     expected = [[list(link) for link in slowly(f, b, heuristic)] for f, b in data]
     assert combined.to_lists() == expected
+
+
+def test_links_that_grow_by_hand():
+    """(1, 1) is in both. (1, 2) is beside it, and (2, 2) beside that; (0, 0) is diagonal, (4, 4) is beside none."""
+    forward = links([(0, 0), (1, 1), (1, 2), (4, 4)])
+    backward = links([(1, 1), (2, 2)])
+    grown = symmetrize(forward, backward, "grow")
+    assert grown.to_lists() == [[[1, 1], [1, 2], [2, 2]]]
 
 
 def random_links(pairs, seed):

@@ -21,7 +21,7 @@ from interlace.text import LanguagePair, TextPairs
 from interlace.text.types import WordTypes
 
 CHUNK = 20_000  # pairs processed at a time
-Heuristic = Literal["intersection", "union", "grow-diag-final", "grow-diag-final-and"]
+Heuristic = Literal["intersection", "union", "grow", "grow-diag-final", "grow-diag-final-and"]
 _NO_ROWS = Ragged(np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 

@@ -22,7 +22,7 @@ Links = Int32Array  # (total, 2)
 Numbers = IntArray
 
 FORWARD, BACKWARD, BOTH, KEPT = 1, 2, 3, 4  # bits of a mark; BOTH is FORWARD | BACKWARD
-INTERSECTION, UNION, FINAL, FINAL_AND = range(4)  # heuristics
+INTERSECTION, UNION, GROW, FINAL, FINAL_AND = range(5)  # heuristics
 
 # (target, source) steps to the neighbors of a link, in symal's order: horizontal and vertical ones first
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -61,8 +61,10 @@ def combine(
                 mark = pair.marks[target, source]
                 if mark == BOTH or (heuristic == UNION and mark):
                     _keep(pair, source, target)
+        if heuristic == GROW:
+            _grow(pair, 4)
         if heuristic >= FINAL:
-            _grow(pair)
+            _grow(pair, 8)
             _finish(pair, FORWARD, heuristic == FINAL)
             _finish(pair, BACKWARD, heuristic == FINAL)
         before = used
@@ -104,8 +106,11 @@ def _keep(pair: Pair, source: int, target: int) -> None:
 
 
 @inner
-def _grow(pair: Pair) -> None:
-    """Add neighbors of kept links that align an unaligned word until there are none."""
+def _grow(pair: Pair, neighbors: int) -> None:
+    """Add neighbors of kept links that align an unaligned word until there are none.
+
+    neighbors: 4 horizontal and vertical ones, or all 8.
+    """
     rows, columns = pair.marks.shape
     added = True
     while added:
@@ -114,7 +119,8 @@ def _grow(pair: Pair) -> None:
             for source in range(1, columns - 1):
                 if not pair.marks[target, source] & KEPT:
                     continue
-                for down, right in _NEIGHBORS:
+                for step in range(neighbors):
+                    down, right = _NEIGHBORS[step]
                     i = source + right
                     j = target + down
                     are_linked = pair.source_linked[i] and pair.target_linked[j]

@@ -27,11 +27,12 @@ def symmetrize(
     The result equals that of Moses' `symal`, where the order of scanning matters:
 
     - `intersection`, `union`: of both sets.
-    - `grow-diag-final`: start with the intersection. Scan its links by target, then source word. Add those of a link's
-      eight neighbors (horizontal and vertical ones first) that are in the union and align a word without link. Links
-      added later in the order are visited in the same scan. Repeat until no link is added. Then add the remaining links
-      of which *at least one* word is unaligned, those of `forward` first, then those of `backward`, by target, then
-      source word.
+    - `grow`: start with the intersection. Scan its links by target, then source word. Add those of a link's four
+      neighbors, horizontal and vertical, that are in the union and align a word without link. Links added later in the
+      order are visited in the same scan. Repeat until no link is added.
+    - `grow-diag-final`: the same with the four diagonal neighbors, after the others. Then add the remaining links of
+      which *at least one* word is unaligned, those of `forward` first, then those of `backward`, by target, then source
+      word.
     - `grow-diag-final-and`: the same, but the last step adds links of which *both* words are unaligned.
 
     forward: n rows of (source word, target word), in any order: what each target word chose, the model

@@ -5,7 +5,8 @@ knows words and contexts from other text. A link's probability is the product of
 candidate also by the encoder's confidence. In this way 100 pairs suffice, from which `gibbs` alone learns little.
 
 The encoder is then trained on the links that both together expect (`aligners.common.self_alignment`), and `gibbs` again
-with its evidence. Dou & Neubig (2021, section 2.2) train an encoder on its own links.
+with its evidence. Dou & Neubig (2021, section 2.2) train an encoder on its own links. Links are those that both
+directions prefer, and those of one direction beside them (`grow`), which multiword translations need.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -58,9 +60,6 @@ class SelfTrained(TrainingSettings, Aligner):
         description="Layer whose states are compared: 0 embeddings, -1 the last; none: the one with most mutually "
         "nearest subwords in the first pairs. Layers above it are removed.",
     )
-    threshold: float = Field(
-        0.5, gt=0, le=1, description="Minimum mean posterior of both directions."
-    )
     max_length: int = Field(
         512,
         ge=8,
@@ -88,16 +87,16 @@ class SelfTrained(TrainingSettings, Aligner):
         similarity = self._similarity(self.start, self.layer).fit(pairs)
         sample = self._sample(pairs)
         evidence = similarity.align(sample)
-        alone = self._gibbs(self.threshold).fit(sample, priors, progress)
+        alone = self._gibbs("grow").fit(sample, priors, progress)
         self._warn_of_disagreement(evidence, alone.align_training_pairs(sample))
-        teacher = self._gibbs(_MIN_CONFIDENCE).fit(sample, priors, progress, evidence)
+        teacher = self._gibbs("posterior").fit(sample, priors, progress, evidence)
         links = FittedSelfTrained(self, similarity, teacher).align_training_pairs(sample)
         subwords = subwords_of(sample, similarity.encoder.vocab)
         training = EncoderTraining(self, similarity, subwords, links)
         training.load(TrainedWeights(training, progress or no_progress).get())
 
         evidence = similarity.align(without_unusable_text(pairs))
-        gibbs = self._gibbs(self.threshold).fit(pairs, priors, progress, evidence)
+        gibbs = self._gibbs("grow").fit(pairs, priors, progress, evidence)
         return FittedSelfTrained(self, similarity, gibbs)
 
     def restore(
@@ -112,7 +111,7 @@ class SelfTrained(TrainingSettings, Aligner):
 
         from interlace.data.vocab import Vocab
 
-        gibbs = self._gibbs(self.threshold).restore(arrays, source_types, target_types, folder)
+        gibbs = self._gibbs("grow").restore(arrays, source_types, target_types, folder)
         layer = checked_array(arrays, _LAYER, np.int32, (1,), self.name, low=0)
         start = str(folder / ENCODER)
         similarity = self._similarity(start, int(layer[0]))
@@ -140,8 +139,8 @@ class SelfTrained(TrainingSettings, Aligner):
             device=self.device,
         )
 
-    def _gibbs(self, threshold: float) -> Gibbs:
-        return Gibbs(threshold=threshold, seed=self.seed)
+    def _gibbs(self, symmetrization: Literal["posterior", "grow"]) -> Gibbs:
+        return Gibbs(symmetrization=symmetrization, threshold=_MIN_CONFIDENCE, seed=self.seed)
 
     def _sample(self, pairs: WordPairs) -> WordPairs:
         """Return the pairs that the encoder is trained on, in order: all usable ones, or what the updates read."""
