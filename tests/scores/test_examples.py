@@ -95,7 +95,7 @@ def test_approximate_randomization_of_few_examples_by_hand(rng):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"score": np.ones(2), "weight": np.ones(2)}, "examples, 3 and 2"),
+        ({"score": np.ones(2), "weight": np.ones(2)}, r"examples \(3 and 2\)"),
         ({"identity": "last 3"}, "different test examples"),
     ],
 )
