@@ -39,7 +39,7 @@ CHECKPOINT_SECONDS = 60.0  # between checkpoints
 _WARMUP = 0.1  # share of the updates with a rising learning rate
 _MAX_EPOCHS = 3  # more do not help
 _MAX_NORM = 1.0  # of the gradient
-_OTHER_SETTINGS = {"start", "threshold", "device"}  # do not change the training
+_OTHER_SETTINGS = {"start", "device"}  # do not change the training
 # prefix of the names of the optimizer's tensors, before the number of the weight
 _MOMENT = "moment."
 
@@ -47,7 +47,7 @@ _MOMENT = "moment."
 class EncoderTraining:
     """Updates of the layers of an encoder, in place; embeddings stay as they are, and nothing is dropped out.
 
-    links, confidence: a row per pair, as in `Alignments`.
+    alignments: what it is trained on, a row per pair.
     """
 
     def __init__(
@@ -63,8 +63,7 @@ class EncoderTraining:
 
         self.settings = settings
         self.pairs = pairs
-        self.links = alignments.links
-        self.confidence = Ragged(alignments.confidence, alignments.links.offsets)
+        self.alignments = alignments
         self.similarity = similarity
         encoder = similarity.encoder
         backbone = encoder.backbone
@@ -111,8 +110,8 @@ class EncoderTraining:
         rows, _ = self._plan.batch(number)
         pairs = self.pairs.take(rows)
         layout = separate_sides(pairs, encoder.vocab, encoder.max_length)
-        links = self.links.take(rows)
-        confidences = word_confidences(links, self.confidence.take(rows).flat, layout)
+        alignments = self.alignments.take(rows)
+        confidences = word_confidences(alignments.links, alignments.confidence, layout)
         inputs = encoder.backbone.traits.encoder_inputs(
             layout, pairs.languages, language_ids=encoder.feed_languages
         )
@@ -232,7 +231,8 @@ class TrainedWeights(Artifact["Tensors"]):
 
 def _digest(training: EncoderTraining) -> str:
     """Return a hash of the subwords, words, links and confidences of the pairs, and of what vectors are scaled by."""
-    columns = [training.links, training.confidence]
+    links = training.alignments.links
+    columns = [links, Ragged(training.alignments.confidence, links.offsets)]
     for side in (training.pairs.source, training.pairs.target):
         columns += [side.ids, side.words]
     digest = blake2b(digest_size=16)
