@@ -55,6 +55,11 @@ def save(kind: str, folder: Path, noise: float = 0.1) -> Path:
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     model = make_model(tokenizer)
+    return save_with_noise(model, folder, noise)
+
+
+def save_with_noise(model: Any, folder: Path, noise: float) -> Path:
+    """Write a model after random changes of all weights but those of its norms."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "norm" not in name.lower():

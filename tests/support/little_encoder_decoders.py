@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import transformers
 
-from little_checkpoints import LONGEST, TRAINED_ON, unigram
+from little_checkpoints import LONGEST, TRAINED_ON, save_with_noise, unigram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,9 +139,4 @@ def save(kind: str, folder: Path, noise: float = 0.1) -> Path:
     torch.manual_seed(0)
     maker: Any = transformers.AutoModelForSeq2SeqLM
     model = maker.from_config(config, trust_remote_code=False)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "norm" not in name.lower():
-                parameter.add_(torch.randn_like(parameter) * noise)
-    model.save_pretrained(folder)
-    return folder
+    return save_with_noise(model, folder, noise)
