@@ -168,12 +168,11 @@ def tensors_of(data: bytes) -> dict[str, NDArray[np.float32]]:
         start += length
         _, size, first_byte, byte_count = TENSOR.unpack_from(data, start)
         start += TENSOR.size
-        stored = bytearray(
-            data[first_byte : first_byte + byte_count]
-        )  # writable, as torch wants it
-        tensors[name] = (
-            np.frombuffer(stored, "<f4") if byte_count == 4 * size else expanded(stored)
-        )
+        stored = bytearray(data[first_byte : first_byte + byte_count])  # writable, for torch
+        if byte_count == 4 * size:
+            tensors[name] = np.frombuffer(stored, "<f4")
+        else:
+            tensors[name] = expanded(stored)
     return tensors
 
 

@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
 NEVER = float("-inf")
 READ_EVERY = 8  # steps on a GPU
-Penalized = Callable[
-    ["Tensor", int], "Tensor"
-]  # scores of sums of log-probabilities and a length
+# scores of sums of log-probabilities and a length
+Penalized = Callable[["Tensor", int], "Tensor"]
 
 
 @dataclass(frozen=True)
